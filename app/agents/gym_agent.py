@@ -1,0 +1,156 @@
+"""Agent for games that speak observation in, action out."""
+
+import math
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.agents.agent import Agent, AgentContext
+from app.agents.unroll import Step
+from app.errors import BadPayloadError, SparringError
+from app.models.queue import GREEDY, Question
+from app.sessions.session import EndCause, Payload
+from app.types import Purpose, RowKind, Version
+
+OPTIONS = ("model_version", "greedy")
+"""What a start may carry."""
+
+
+class GymAgent(Agent):
+    """Plays a game with discrete actions.
+
+    A tick is ``{"observation": …, "reward": r, "action_mask": […]}``, where the reward is that of the previous action
+    and the mask is optional; the answer is ``{"action": a}``. A stop is ``{"observation": final, "reward": r,
+    "terminated": bool, "truncated": bool}``. A start may carry ``{"model_version": "1.57", "greedy": true}``.
+    """
+
+    def __init__(self, context: AgentContext) -> None:
+        """Makes the agent of one session.
+
+        Raises:
+          SparringError: The config gives the agent no model.
+        """
+        super().__init__(context)
+        if context.model is None:
+            raise SparringError("a GymAgent asks a model; name one under agents.<name>.model")
+        self._model = context.model
+        self._spec = context.model.spec
+        self._pinned: Version | None = None
+        self._greedy = context.purpose is Purpose.EVALUATE
+        self._dtype = np.dtype(self._spec.observation_dtype)
+        self._everything = np.ones(self._spec.actions, bool)
+        self._return = 0.0
+        self._ticks = 0
+        self._acted = False
+        """Whether an action still waits for its reward."""
+
+    async def on_start(self, options: Payload) -> Payload:
+        """Begins an episode; an evaluated one is played by one version from start to end."""
+        given = _mapping("a start", {} if options is None else options)
+        unknown = sorted(set(given) - set(OPTIONS))
+        if unknown:
+            raise BadPayloadError(f"a start carries {', '.join(unknown)}; allowed are {', '.join(OPTIONS)}")
+        self._greedy = _boolean(given, "greedy", self._greedy)
+        wanted = given.get("model_version")
+        if wanted is not None or self.context.purpose is Purpose.EVALUATE:
+            self._pinned = await self._model.ensure(None if wanted is None else _version(wanted))
+        return None
+
+    async def on_tick(self, payload: Payload) -> Payload:
+        """Returns the action for an observation."""
+        tick = _mapping("a tick", payload)
+        observation = self._observation(tick)
+        mask = self._mask(tick)
+        self._take_reward(tick)
+        unroll = self.context.unroll
+        if unroll is not None:
+            unroll.reached(observation)
+        uniform = GREEDY if self._greedy else self.context.rng.random()
+        try:
+            decision = await self._model.decide(Question(observation, uniform, mask, self._pinned))
+        except BaseException:
+            if unroll is not None:  # The game core goes on without us: what comes next does not follow from here.
+                unroll.cut(RowKind.LOST, observation)
+            raise
+        if unroll is not None:
+            unroll.decided(Step(observation, self._everything if mask is None else mask, decision))
+        self._ticks += 1
+        self._acted = True
+        self.version = decision.version
+        return {"action": decision.action}
+
+    async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
+        """Ends the episode; one that the service ends is truncated and counts for no statistic."""
+        unroll = self.context.unroll
+        if payload is None:
+            if unroll is not None:
+                unroll.cut(RowKind.TRUNCATED, None)
+            return None
+        stop = _mapping("a stop", payload)
+        terminated, truncated = _boolean(stop, "terminated", False), _boolean(stop, "truncated", False)
+        observation = self._observation(stop) if "observation" in stop else None
+        self._take_reward(stop)
+        if unroll is not None:
+            unroll.cut(_end(terminated), observation)
+        if terminated or truncated:
+            self.context.report(self._return, self._ticks)
+        return None
+
+    def _take_reward(self, payload: dict[str, Any]) -> None:
+        reward = payload.get("reward", 0.0)
+        if not isinstance(reward, int | float) or isinstance(reward, bool) or not math.isfinite(reward):
+            raise BadPayloadError(f"reward is {reward!r}; allowed is a finite number")
+        if self._acted:  # The first tick of an episode has no action to reward.
+            self._acted = False
+            self._return += reward
+            if self.context.unroll is not None:
+                self.context.unroll.reward(float(reward))
+
+    def _observation(self, payload: dict[str, Any]) -> NDArray[np.generic]:
+        try:
+            observation = np.asarray(payload.get("observation"), self._dtype)
+        except (TypeError, ValueError) as error:
+            raise BadPayloadError(f"observation is not an array of {self._dtype}: {error}") from error
+        if observation.shape != self._spec.observation_shape:
+            raise BadPayloadError(
+                f"observation has shape {observation.shape}; the model takes {self._spec.observation_shape}"
+            )
+        if not np.isfinite(observation).all():
+            raise BadPayloadError("observation holds NaN or infinity; allowed are finite numbers")
+        return observation
+
+    def _mask(self, tick: dict[str, Any]) -> NDArray[np.bool_] | None:
+        given = tick.get("action_mask")
+        if given is None:
+            return None
+        mask = np.asarray(given)
+        if mask.shape != (self._spec.actions,) or not mask.astype(bool).any():
+            raise BadPayloadError(
+                f"action_mask is {given!r}; allowed are {self._spec.actions} flags, at least one true"
+            )
+        return mask.astype(bool)
+
+
+def _end(terminated: bool) -> RowKind:
+    return RowKind.TERMINATED if terminated else RowKind.TRUNCATED
+
+
+def _mapping(what: str, payload: Payload) -> dict[str, Any]:
+    if not isinstance(payload, dict):
+        raise BadPayloadError(f"{what} is a JSON object, got {type(payload).__name__}")
+    return cast("dict[str, Any]", payload)
+
+
+def _boolean(payload: dict[str, Any], key: str, default: bool) -> bool:
+    value = payload.get(key, default)
+    if not isinstance(value, bool):
+        raise BadPayloadError(f"{key} is {value!r}; allowed are true and false")
+    return value
+
+
+def _version(text: object) -> Version:
+    try:
+        return Version.parse(str(text))
+    except ValueError as error:
+        raise BadPayloadError(f"model_version: {error}") from error

@@ -1,0 +1,74 @@
+"""The command line: ``sparring COMMAND``; each command is an entry point and is imported when it is called."""
+
+import inspect
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from importlib.metadata import EntryPoint, entry_points
+
+import typer
+from rich.console import Console
+from rich.markup import escape
+
+from app.errors import SparringError
+from app.origin import ROOT, check_origin
+
+GROUP = "sparring.commands"
+"""Entry point group: the name is the command, the value a function with typer annotations."""
+
+_OWN_PACKAGES = {"app", "deployments", "train"}
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command that ``arguments`` name and exits: 0 done, 1 with a message on stderr, 2 wrong usage.
+
+    Args:
+      arguments: Words after the program's name; None takes those of this process.
+    """
+    words = sys.argv[1:] if arguments is None else list(arguments)
+    sys.path += [str(ROOT), ""]  # User code may lie where we start; it comes last, so that it cannot hide ours.
+    try:
+        check_origin()
+        build({entry.name: entry for entry in entry_points(group=GROUP)}, words)(words)
+    except SparringError as error:
+        Console(stderr=True).print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
+        sys.exit(1)
+
+
+def build(entries: Mapping[str, EntryPoint], words: Sequence[str]) -> typer.Typer:
+    """Returns the command line for ``words``: with the command that they call, or with all if they call none."""
+    cli = typer.Typer(name="sparring", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
+    cli.callback()(_describe)
+    called = words[0] if words else ""
+    for name in [called] if called in entries else sorted(entries):
+        _add(cli, entries[name])
+    return cli
+
+
+def _describe() -> None:
+    """Trains game AI by letting it play, and serves it to the game."""
+
+
+def _add(cli: typer.Typer, entry: EntryPoint) -> None:
+    try:
+        command = entry.load()
+    except ImportError as error:
+        message = _missing(entry, error)
+        anything = {"allow_extra_args": True, "ignore_unknown_options": True}
+        cli.command(entry.name, help=escape(message), context_settings=anything)(_refusing(message))
+        return
+    summary = (inspect.getdoc(command) or "").partition("\n\n")[0]
+    cli.command(entry.name, help=escape(summary))(command)
+
+
+def _refusing(message: str) -> Callable[[], None]:
+    def refuse() -> None:
+        raise SparringError(message)
+
+    return refuse
+
+
+def _missing(entry: EntryPoint, error: ImportError) -> str:
+    """Returns what to do about a command that cannot be imported."""
+    if error.name and error.name.partition(".")[0] not in _OWN_PACKAGES:
+        return f"{entry.name} needs pip install 'sparring[server]' ({error})"
+    return f"{entry.name} is not in this installation ({error})"

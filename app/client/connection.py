@@ -1,0 +1,163 @@
+"""One kept-alive HTTP/1.1 connection: cheap per call, pipelined, without a task per request."""
+
+import asyncio
+from collections import deque
+from collections.abc import Mapping
+from typing import cast
+
+from app.client.reply import BadReplyError, Reply, ReplyReader
+from app.errors import SparringError
+
+MAX_IN_FLIGHT = 256
+"""Requests that may wait on one connection: enough for all games of a core, small enough to notice a stuck peer."""
+
+
+class ConnectionLostError(SparringError):
+    """The connection ended, or could not be made, before the reply was whole.
+
+    Attributes:
+      sent: The request may have reached the peer.
+      reply_started: The first byte of its reply had arrived; if not, a retry is safe by D1 even without ``seq``.
+    """
+
+    def __init__(self, message: str, *, sent: bool, reply_started: bool = False) -> None:
+        super().__init__(message)
+        self.sent = sent
+        self.reply_started = reply_started
+
+
+class TooManyInFlightError(SparringError):
+    """The connection already carries as many unanswered requests as it may."""
+
+
+class HttpConnection(asyncio.Protocol):
+    """A client connection whose replies come in the order of its requests.
+
+    Not reconnecting: once ``usable`` is false, open another.
+    """
+
+    def __init__(self, peer: str, max_in_flight: int = MAX_IN_FLIGHT) -> None:
+        self._peer = peer
+        self._max_in_flight = max_in_flight
+        self._loop = asyncio.get_running_loop()
+        self._closed = self._loop.create_future()
+        self._waiters: deque[asyncio.Future[Reply]] = deque()
+        self._reader = ReplyReader(self._on_reply)
+        self._transport: asyncio.Transport | None = None
+        self._usable = False
+
+    @classmethod
+    async def open(
+        cls, host: str, port: int, *, timeout_s: float, max_in_flight: int = MAX_IN_FLIGHT
+    ) -> "HttpConnection":
+        """Returns a new connection to ``host:port``.
+
+        Raises:
+          ConnectionLostError: Nobody accepts connections there within ``timeout_s``.
+        """
+        peer = f"{host}:{port}"
+        loop = asyncio.get_running_loop()
+        try:
+            async with asyncio.timeout(timeout_s):
+                _, connection = await loop.create_connection(lambda: cls(peer, max_in_flight), host, port)
+        except TimeoutError as error:
+            raise ConnectionLostError(f"no connection to {peer} within {timeout_s:g} s", sent=False) from error
+        except OSError as error:
+            raise ConnectionLostError(f"no connection to {peer}: {error}", sent=False) from error
+        return connection
+
+    @property
+    def usable(self) -> bool:
+        """Tells whether the connection still takes requests."""
+        return self._usable
+
+    @property
+    def in_flight(self) -> int:
+        """Returns how many requests wait for their reply; those given up by their caller count until it comes."""
+        return len(self._waiters)
+
+    async def request(self, method: str, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float) -> Reply:
+        """Returns the reply to one request.
+
+        A caller may be cancelled: its reply is then dropped when it comes, and the connection goes on.
+
+        Raises:
+          ConnectionLostError: The connection ended first, or ``timeout_s`` passed, which ends it: what waits behind
+            the late reply could not be answered either.
+          TooManyInFlightError: ``max_in_flight`` requests are waiting already; nothing was sent.
+          ValueError: The method, path or a header holds a line break.
+        """
+        waiter = self._send(method, path, headers, body)
+        timer = self._loop.call_later(timeout_s, self._abort, f"no reply to {method} {path} within {timeout_s:g} s")
+        try:
+            return await waiter
+        finally:
+            timer.cancel()
+
+    async def close(self, timeout_s: float = 1.0) -> None:
+        """Closes the connection, failing what is in flight, and waits at most ``timeout_s`` until it is gone."""
+        if self._transport is None:
+            return
+        self._abort("closed by this side")
+        await asyncio.wait([self._closed], timeout=timeout_s)
+
+    def _send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> asyncio.Future[Reply]:
+        if not self._usable or self._transport is None:
+            raise ConnectionLostError(f"the connection to {self._peer} is closed", sent=False)
+        if len(self._waiters) >= self._max_in_flight:
+            raise TooManyInFlightError(
+                f"{len(self._waiters)} requests wait on the connection to {self._peer}, at most {self._max_in_flight}"
+            )
+        fields = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
+        head = f"{method} {path} HTTP/1.1\r\nHost: {self._peer}\r\n{fields}Content-Length: {len(body)}\r\n\r\n"
+        if head.count("\n") != len(headers) + 4 or head.count("\r") != len(headers) + 4:
+            raise ValueError(f"a line break in {method!r} {path!r} or the headers {dict(headers)!r}")
+        waiter: asyncio.Future[Reply] = self._loop.create_future()
+        self._waiters.append(waiter)
+        self._transport.write(head.encode("latin-1") + body)
+        return waiter
+
+    def _abort(self, reason: str) -> None:
+        self._fail_waiters(reason)
+        if self._transport is not None:
+            self._transport.abort()
+
+    def _fail_waiters(self, reason: str) -> None:
+        self._usable = False
+        started = self._reader.started
+        waiters, self._waiters = self._waiters, deque()
+        for waiter in waiters:
+            if not waiter.done():
+                message = f"the connection to {self._peer} was lost: {reason}"
+                waiter.set_exception(ConnectionLostError(message, sent=True, reply_started=started))
+            started = False  # Only the oldest request's reply can have begun.
+
+    # Called by the transport.
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Takes the transport into use."""
+        self._transport = cast("asyncio.Transport", transport)
+        self._usable = True
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Fails everything in flight."""
+        self._fail_waiters(str(exc) if exc else "closed by the peer")
+        if not self._closed.done():
+            self._closed.set_result(None)
+
+    def data_received(self, data: bytes) -> None:
+        """Parses what arrived; replies go to their waiters from inside."""
+        try:
+            self._reader.feed(data)
+        except BadReplyError as error:
+            self._abort(str(error))
+
+    def _on_reply(self, reply: Reply, keep_alive: bool) -> None:
+        if not self._waiters:
+            self._abort(f"a reply {reply.status} to no request")
+            return
+        waiter = self._waiters.popleft()
+        if not waiter.done():
+            waiter.set_result(reply)
+        if not keep_alive:
+            self._abort("the peer asked for its end (Connection: close)")

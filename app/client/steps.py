@@ -1,0 +1,144 @@
+"""The words of ``/step`` and ``/steps``: items, answers, errors, JSON."""
+
+from collections.abc import Sequence
+from typing import NotRequired, TypedDict
+from urllib.parse import urlsplit
+
+import numpy as np
+import orjson
+
+from app.client.reply import Reply
+from app.errors import SparringError
+
+OK = 200
+DRAINING_STATUS = 503
+RETRIED_STATUSES = frozenset({429, DRAINING_STATUS})
+RETRIED_CODES = frozenset({"overloaded", "draining"})
+
+
+class StepFailedError(SparringError):
+    """The service answered a step with an error that a retry cannot help, or not in time.
+
+    Attributes:
+      code: The wire contract's error code, such as ``session_unknown``.
+      message: What the service said.
+      status: HTTP status of the reply; None where it was one answer of a ``/steps`` reply.
+    """
+
+    def __init__(self, code: str, message: str, status: int | None = None) -> None:
+        super().__init__(f"the service answered {code}{f' ({status})' if status else ''}: {message}")
+        self.code, self.message, self.status = code, message, status
+
+
+class StepItem(TypedDict):
+    """One step of a ``/steps`` request; ``body`` is any JSON value, numpy arrays included."""
+
+    session: str
+    kind: str
+    seq: int
+    body: object
+
+
+class StepFault(TypedDict):
+    """Why one step of a ``/steps`` request has no body."""
+
+    code: str
+    message: str
+
+
+class StepAnswer(TypedDict):
+    """The answer to one step: a body, as JSON or base64, or an error."""
+
+    session: str
+    body: NotRequired[object]
+    body_b64: NotRequired[str]
+    policy_version: NotRequired[str]
+    error: NotRequired[StepFault]
+
+
+def steps_to_repeat(items: Sequence[StepItem], answers: Sequence[StepAnswer]) -> list[int]:
+    """Returns the indices of the steps refused for now, and of those behind them in the same session."""
+    refused: set[str] = set()
+    again = []
+    for index, answer in enumerate(answers):
+        if (fault := answer.get("error")) is None:
+            continue
+        session = items[index]["session"]
+        if session in refused or fault["code"] in RETRIED_CODES:
+            refused.add(session)
+            again.append(index)
+    return again
+
+
+def version_of(answers: Sequence[StepAnswer]) -> str | None:
+    """Returns the version that the last answer to name one names."""
+    return next((answer["policy_version"] for answer in reversed(answers) if "policy_version" in answer), None)
+
+
+def retry_after_s(reply: Reply) -> float:
+    """Returns the seconds of ``Retry-After``; 0 where it is missing or a date."""
+    text = reply.headers.get("retry-after", "")
+    return float(text) if text.isdecimal() else 0.0
+
+
+def step_failure(reply: Reply) -> StepFailedError:
+    """Returns the error that a reply other than 200 stands for."""
+    try:
+        problem = orjson.loads(reply.body)
+    except orjson.JSONDecodeError:
+        problem = None
+    if not isinstance(problem, dict):
+        return StepFailedError("http_error", reply.body[:200].decode("utf-8", "replace"), reply.status)
+    message = problem.get("detail") or problem.get("message") or problem.get("title") or ""
+    return StepFailedError(str(problem.get("code", "http_error")), str(message), reply.status)
+
+
+def parse_url(url: str) -> tuple[str, int, str]:
+    """Returns host, port and path prefix of ``http://host:port``.
+
+    Raises:
+      ValueError: The URL has another scheme, no host, or a port out of range.
+    """
+    parts = urlsplit(url)
+    if parts.scheme != "http" or not parts.hostname:
+        raise ValueError(f"the service's URL is written http://host:port, got {url!r}")
+    return parts.hostname, parts.port or 80, parts.path.rstrip("/")
+
+
+def encode(value: object) -> bytes:
+    """Returns the JSON of a value that may hold numpy arrays and scalars."""
+    return orjson.dumps(value, default=_plain, option=orjson.OPT_SERIALIZE_NUMPY)
+
+
+def decode(body: bytes) -> object:
+    """Returns the value of a reply's JSON.
+
+    Raises:
+      StepFailedError: The reply is not JSON.
+    """
+    try:
+        value: object = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise StepFailedError("bad_reply", f"the reply is not JSON ({error}): {body[:200]!r}", OK) from error
+    return value
+
+
+def decode_answers(body: bytes, count: int) -> list[StepAnswer]:
+    """Returns the answers to ``count`` steps.
+
+    Raises:
+      StepFailedError: The reply is not a list of as many answers, each with a body or an error.
+    """
+    answers = decode(body)
+    if not isinstance(answers, list) or len(answers) != count:
+        raise StepFailedError("bad_reply", f"{count} steps were answered by {body[:200]!r}", OK)
+    for answer in answers:
+        if not isinstance(answer, dict) or not ("body" in answer or "error" in answer or "body_b64" in answer):
+            raise StepFailedError("bad_reply", f"an answer has neither body nor error: {answer!r}", OK)
+    return answers
+
+
+def _plain(value: object) -> object:
+    if isinstance(value, np.ndarray | np.generic):
+        return value.tolist()
+    raise TypeError(f"{type(value).__name__} is not JSON")

@@ -1,0 +1,88 @@
+"""``sparring check`` and ``sparring schema``."""
+
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from app.config.load import load
+from app.config.problems import Problems, config_error
+from app.config.root import ExperimentConfig
+from app.config.schema import rendered
+from app.config.slots import Slot, refuse_if_too_big, slots, total
+from app.errors import ConfigError, PluginError
+from app.plugins import load_plugin
+
+
+def check(
+    file: Annotated[Path, typer.Argument(help="Config file.")],
+    overrides: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replaces a value.")] = None,
+    cpus: Annotated[
+        float | None, typer.Option(help="CPU cores of the cluster; default: those of this machine.")
+    ] = None,
+    gpus: Annotated[float | None, typer.Option(help="GPUs of the cluster; default: not checked.")] = None,
+) -> None:
+    """Checks a config, imports the code that it names and shows what it reserves in the cluster.
+
+    Raises:
+      ConfigError: Something is wrong, code cannot be imported, or the cluster is too small.
+    """
+    config = load(file, overrides or [])
+    if config.launch and config.launch.deploy_config:
+        load(file.parent / config.launch.deploy_config)
+    _import_factories(config, file)
+    placed = slots(config)
+    console = Console()
+    console.print(_table(placed, config.run.mode))
+    refuse_if_too_big(config, os.cpu_count() or 1 if cpus is None else cpus, gpus)
+    console.print("OK", style="green")
+
+
+def schema(
+    write: Annotated[Path | None, typer.Option(metavar="PATH", help="File to write; default: standard output.")] = None,
+) -> None:
+    """Writes the JSON Schema of config files.
+
+    Raises:
+      ConfigError: The file cannot be written.
+    """
+    if write is None:
+        typer.echo(rendered(), nl=False)
+        return
+    try:
+        write.write_text(rendered(), encoding="utf-8")
+    except OSError as error:
+        raise ConfigError(f"{write}: cannot be written: {error.strerror}") from error
+
+
+def _import_factories(config: ExperimentConfig, file: Path) -> None:
+    problems: Problems = {}
+    for section, components in (("models", config.models), ("agents", config.agents)):
+        for name, component in components.items():
+            try:
+                load_plugin(component.factory)
+            except PluginError as error:
+                problems[f"{section}.{name}.factory"] = str(error)
+    if problems:
+        raise config_error(file, problems)
+
+
+def _table(placed: Sequence[Slot], mode: str) -> Table:
+    table = Table("component", title=f"reserved in mode {mode}")
+    for heading in ("processes", "CPU cores", "GPUs", "memory MiB"):
+        table.add_column(heading, justify="right")
+    for slot in placed:
+        cpus, gpus, memory = (
+            slot.processes * slot.num_cpus,
+            slot.processes * slot.num_gpus,
+            slot.processes * slot.memory_mb,
+        )
+        table.add_row(slot.component, str(slot.processes), f"{cpus:g}", f"{gpus:g}", str(memory))
+    whole = total(placed)
+    table.add_section()
+    table.add_row("sum", str(whole.processes), f"{whole.num_cpus:g}", f"{whole.num_gpus:g}", str(whole.memory_mb))
+    return table

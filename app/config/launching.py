@@ -1,0 +1,55 @@
+"""What ``sparring launch`` adds to service and training: game cores, a goal and an evaluation."""
+
+from typing import Literal
+
+from pydantic import Field
+
+from app.config.base import Config
+
+
+class SimulatorConfig(Config):
+    """Game cores: processes outside the cluster that play a Gymnasium environment over HTTP."""
+
+    env: str
+    """Gymnasium environment id."""
+
+    games: int = Field(16, ge=1)
+    """Games that one process plays at once."""
+
+    processes: int = Field(1, ge=1)
+    """Processes."""
+
+    transport: Literal["steps", "step"] = "steps"
+    """``steps``: one request a frame for all games; ``step``: one request a tick."""
+
+
+class Goal(Config):
+    """When a model is good enough."""
+
+    mean_return: float
+    """Mean return that is to be reached, first by training games, then by evaluation games."""
+
+    training_games: int = Field(100, ge=1)
+    """Newest finished training games whose mean triggers an evaluation."""
+
+    evaluation_games: int = Field(100, ge=1)
+    """Games of one evaluation, each with a seed unseen in training."""
+
+    evaluation_seed: int = Field(1_000_000, ge=0)
+    """First seed of the evaluation games."""
+
+
+class LaunchConfig(Config):
+    """The whole ring in one command."""
+
+    simulator: SimulatorConfig
+    """Game cores that play."""
+
+    goal: Goal
+    """When to stop."""
+
+    deploy_config: str | None = None
+    """Config file, relative to this one, that serves the champion afterwards; null serves none."""
+
+    limit_s: float = Field(600.0, gt=0)
+    """Seconds after which the launch gives up."""

@@ -1,0 +1,40 @@
+"""Reads a config: the files that it extends, the file itself, then ``--set`` overrides."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from pydantic import ValidationError
+
+from app.config.files import Tree, read
+from app.config.interpolate import resolve
+from app.config.overrides import apply
+from app.config.problems import Problems, combined, config_error
+from app.config.references import reference_problems
+from app.config.root import ExperimentConfig
+from app.config.validation import schema_problems
+
+
+def load(path: Path, overrides: Sequence[str] = ()) -> ExperimentConfig:
+    """Returns the checked config of a file, with ``${...}`` resolved; imports no user code.
+
+    Args:
+      path: YAML file; its ``extends`` lists files, relative to it, that it is merged over.
+      overrides: ``dotted.key=value`` items, applied last.
+
+    Raises:
+      ConfigError: A file cannot be read, or keys, values or names are wrong; the message lists all of them.
+    """
+    tree, misplaced = apply(read(path), overrides)
+    tree, unresolved = resolve(tree)
+    config, wrong = _validated(tree)
+    problems = combined(misplaced, unresolved, reference_problems(tree), wrong)
+    if problems or config is None:
+        raise config_error(path, problems)
+    return config
+
+
+def _validated(tree: Tree) -> tuple[ExperimentConfig | None, Problems]:
+    try:
+        return ExperimentConfig.model_validate(tree), {}
+    except ValidationError as error:
+        return None, schema_problems(error, ExperimentConfig)

@@ -1,0 +1,54 @@
+"""The one config that serving, training and the templates share."""
+
+from pydantic import Field
+
+from app.config.base import Config, Mode, Name, Process
+from app.config.launching import LaunchConfig
+from app.config.serving import ActorConfig, AgentConfig, ModelConfig
+from app.config.training import BufferConfig, TrainerConfig
+
+
+class Run(Config):
+    """Identity of one trial."""
+
+    project: Name
+    """Game or product."""
+
+    trial: Name
+    """Attempt at it; service and training find each other by project and trial."""
+
+    mode: Mode = "train"
+    """``deploy`` serves fixed weights and records no trajectories."""
+
+    seed: int = Field(0, ge=0)
+    """All random generators derive from it."""
+
+
+class Tracking(Config):
+    """Where metrics and models go."""
+
+    mlflow_uri: str | None = None
+    """MLflow tracking server; null means an sqlite store under the state root."""
+
+    tensorboard: bool = True
+    """Also write TensorBoard event files under the state root."""
+
+
+class StoresConfig(Process):
+    """The process that holds weights, directory and metrics."""
+
+
+class ExperimentConfig(Config):
+    """Root of a config file."""
+
+    run: Run
+    models: dict[Name, ModelConfig] = {}
+    agents: dict[Name, AgentConfig] = {}
+    actors: dict[Name, ActorConfig] = {}
+    buffers: dict[Name, BufferConfig] = {}
+    trainers: dict[Name, TrainerConfig] = {}
+    stores: StoresConfig = StoresConfig()
+    tracking: Tracking = Tracking()
+    launch: LaunchConfig | None = None
+    vars: dict[str, int | float | str | bool | list[int]] = {}
+    """Free values for ``${vars.x}`` in this file."""

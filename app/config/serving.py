@@ -1,0 +1,103 @@
+"""Models, agents and actors: what ``serve run`` starts."""
+
+from typing import Any, Literal
+
+from pydantic import Field
+
+from app.config.base import Component, Config, ImportPath, Name, Process
+
+
+class Batching(Config):
+    """Dynamic batching of one model's requests; ``remote`` placement only."""
+
+    max_calls: int = Field(64, ge=1)
+    """Calls answered in one batch; each carries all observations that wait in one actor replica."""
+
+    wait_ms: float = Field(0.0, ge=0)
+    """Longest wait for a fuller batch."""
+
+
+class ModelConfig(Process):
+    """A torch module and where it answers."""
+
+    factory: ImportPath
+    """Callable that returns the module."""
+
+    kwargs: dict[str, Any] = {}
+    """Keyword arguments of the factory."""
+
+    placement: Literal["local", "remote"] = "local"
+    """``local``: inside each actor replica; ``remote``: batched replicas of its own."""
+
+    replicas: int = Field(1, ge=1)
+    """Replicas where the placement is remote."""
+
+    checkpoint: str | None = None
+    """MLflow model URI (``models:/project.model@alias``) of the first weights; null starts untrained."""
+
+    batching: Batching = Batching()
+
+    num_cpus: float = Field(0.5, ge=0)
+    """CPU cores that one remote replica reserves; a local model uses its actor's."""
+
+
+class AgentConfig(Component):
+    """Decision logic of one side of a game; it lives in the actor's process."""
+
+    factory: ImportPath = "app.agents.gym_agent:GymAgent"
+    """Agent class."""
+
+    kwargs: dict[str, Any] = {}
+    """Keyword arguments of the class."""
+
+    model: Name | None = None
+    """Model that it asks; null asks none."""
+
+    buffer: Name | None = None
+    """Buffer that its trajectories go to when training; null records none."""
+
+
+class SessionLimits(Config):
+    """Limits of the games that one actor replica holds."""
+
+    max_sessions: int = Field(10_000, ge=1)
+    """Sessions at once; a further start is answered ``overloaded``."""
+
+    idle_timeout_s: float = Field(60.0, gt=0)
+    """Seconds without a step after which a session is closed as truncated; a running step counts as use."""
+
+    step_timeout_s: float = Field(30.0, gt=0)
+    """Longest time that one step may take."""
+
+    max_body_mb: float = Field(16.0, gt=0)
+    """Largest request body, in MiB."""
+
+
+class ActorConfig(Process):
+    """The stateful service that game cores talk to."""
+
+    agents: tuple[Name, ...] = Field(min_length=1)
+    """Agents of each game; a session without ``-agent-<name>`` gets the first."""
+
+    replicas: int = Field(1, ge=1)
+    """Replicas that share the game port."""
+
+    host: str = "127.0.0.1"
+    """Address that the game port listens on."""
+
+    port: int = Field(36390, ge=0, lt=65536)
+    """Game port; 0 picks a free one, once for all replicas."""
+
+    unroll_ticks: int | None = Field(64, gt=0)
+    """Ticks in a trajectory; null means whole episodes."""
+
+    push_rows: int = Field(256, ge=1)
+    """Rows that a replica collects before it sends them to the buffer."""
+
+    push_ms: float = Field(50.0, gt=0)
+    """Longest time that finished trajectories wait for a fuller push."""
+
+    limits: SessionLimits = SessionLimits()
+
+    num_cpus: float = Field(0.25, ge=0)
+    """CPU cores that one replica reserves."""

@@ -1,0 +1,124 @@
+"""Buffers, algorithms and trainers: what ``python -m train`` starts."""
+
+from typing import Literal
+
+from pydantic import Field, model_validator
+
+from app.config.base import Config, Name, Process
+
+
+class BufferConfig(Process):
+    """Where trajectories wait for the trainer: first in, first out, each row once."""
+
+    enable: Literal["train", "deploy", "both"] = "train"
+    """Mode in which this component exists."""
+
+    capacity_rows: int | None = Field(None, gt=0)
+    """Rows kept before the oldest trajectory is dropped and counted; null keeps one batch a worker and one push."""
+
+    credits_batches: int = Field(2, ge=1)
+    """Batches that may be under way to one worker: 1 is the freshest, 2 hide the stream's delay."""
+
+    max_policy_lag: int = Field(8, ge=0)
+    """Largest age of a row at consumption, in published versions; older rows are masked and counted."""
+
+    heartbeat_s: float = Field(5.0, gt=0)
+    """Seconds without a batch after which the workers get an empty one, so that none waits for ever."""
+
+
+class Ppo(Config):
+    """Clipped PPO (Schulman et al., 2017)."""
+
+    kind: Literal["ppo"] = "ppo"
+
+    gamma: float = Field(0.99, gt=0, le=1)
+    """Discount per tick."""
+
+    gae_lambda: float = Field(0.95, ge=0, le=1)
+    """Mixing of one-step (0) and Monte Carlo (1) returns."""
+
+    clip_epsilon: float = Field(0.2, gt=0)
+    """Largest change of an action's probability that is still rewarded, as a ratio minus 1."""
+
+    value_coef: float = Field(0.5, ge=0)
+    """Weight of the value loss."""
+
+    entropy_coef: float = Field(0.01, ge=0)
+    """Weight of the entropy bonus."""
+
+    epochs: int = Field(4, ge=1)
+    """Passes over each batch."""
+
+    minibatch_rows: int = Field(256, ge=1)
+    """Rows of one optimizer step."""
+
+
+class TrainInput(Config):
+    """One stream of training batches."""
+
+    buffer: Name
+    """Buffer that the rows come from."""
+
+    algorithm: Ppo = Ppo()
+    """How they are learned from."""
+
+    batch_rows: int = Field(1024, ge=2)
+    """Rows of one batch of one worker, bootstrap rows included."""
+
+    @model_validator(mode="after")
+    def _minibatches_fit(self) -> "TrainInput":
+        if self.algorithm.minibatch_rows > self.batch_rows:
+            raise ValueError(
+                f"algorithm.minibatch_rows is {self.algorithm.minibatch_rows}; "
+                f"allowed is at most batch_rows, {self.batch_rows}"
+            )
+        return self
+
+
+class Optimizer(Config):
+    """Adam (Kingma & Ba, 2015)."""
+
+    learning_rate: float = Field(5e-4, gt=0)
+    """Step size."""
+
+    epsilon: float = Field(1e-5, gt=0)
+    """Term of the denominator."""
+
+    max_grad_norm: float = Field(0.5, gt=0)
+    """Gradients are scaled down to this norm."""
+
+
+class TrainerConfig(Process):
+    """Optimises one model."""
+
+    enable: Literal["train", "deploy", "both"] = "train"
+    """Mode in which this component exists."""
+
+    model: Name
+    """Model that is trained."""
+
+    inputs: tuple[TrainInput, ...] = Field(min_length=1, max_length=1)
+    """Streams that it learns from; one at present."""
+
+    optimizer: Optimizer = Optimizer()
+
+    workers: int = Field(1, ge=1)
+    """Data-parallel workers (DDP)."""
+
+    publish_every_updates: int = Field(1, ge=1)
+    """Updates between published weights."""
+
+    checkpoint_every_s: float = Field(60.0, gt=0)
+    """Seconds between checkpoints."""
+
+    checkpoints_kept: int = Field(3, ge=1)
+    """Newest checkpoints kept on disk."""
+
+    max_updates: int | None = Field(None, ge=1)
+    """Updates after which training ends; null trains until it is told to stop."""
+
+    max_restarts: int = Field(3, ge=0)
+    """Failed workers after which training gives up."""
+
+    num_cpus: float = Field(0.5, ge=0)
+    """CPU cores that one worker reserves."""

@@ -1,0 +1,124 @@
+"""The one error tree. Those below ``StepError`` travel to game cores; their code and status are the wire contract."""
+
+from typing import ClassVar
+
+
+class SparringError(Exception):
+    """Base of every error that a user is meant to read: what, where, got, allowed."""
+
+
+class ConfigError(SparringError):
+    """A config file cannot be used as it stands."""
+
+
+class PluginError(SparringError):
+    """A ``package.module:name`` path cannot be imported."""
+
+
+class PortInUseError(SparringError):
+    """Another process already listens on a port that we need."""
+
+
+class ServiceNotFoundError(SparringError):
+    """No running service carries the wanted project and trial."""
+
+
+class ModelMismatchError(SparringError):
+    """Two halves of the system were started with different models."""
+
+
+class NonFiniteLossError(SparringError):
+    """A loss or gradient became NaN or infinite; the weights before it are still good."""
+
+
+class TrainingError(SparringError):
+    """Training ended before its time."""
+
+
+class CheckpointError(SparringError):
+    """A checkpoint cannot be written or read."""
+
+
+class TrackingError(SparringError):
+    """The experiment store cannot be reached or does not hold what was asked for."""
+
+
+class StepError(SparringError):
+    """An answer to a game core that is not the agent's: carries the wire code and the HTTP status."""
+
+    code: ClassVar[str] = "agent_error"
+    status: ClassVar[int] = 500
+    retry_after_s: ClassVar[int | None] = None
+    """Seconds after which the same request may succeed; None where a retry cannot help."""
+
+
+class BadRequestError(StepError):
+    """The request is not one of the protocol's."""
+
+    code, status = "bad_request", 400
+
+
+class SessionUnknownError(StepError):
+    """A tick or stop for a session that was never started here."""
+
+    code, status = "session_unknown", 404
+
+
+class SessionExistsError(StepError):
+    """A start for a session whose game is already under way."""
+
+    code, status = "session_exists", 409
+
+
+class StaleSeqError(StepError):
+    """A sequence number whose reply is no longer kept."""
+
+    code, status = "stale_seq", 409
+
+
+class SeqGapError(StepError):
+    """A sequence number beyond the next one."""
+
+    code, status = "seq_gap", 409
+
+
+class SessionLostError(StepError):
+    """The replica that held the session is gone and so is the game."""
+
+    code, status = "session_lost", 410
+
+
+class BodyTooLargeError(StepError):
+    """A body above the configured size."""
+
+    code, status = "body_too_large", 413
+
+
+class BadPayloadError(StepError):
+    """A body that the agent's codec cannot read."""
+
+    code, status = "bad_payload", 422
+
+
+class OverloadedError(StepError):
+    """The replica holds as many games or waiting requests as it may."""
+
+    code, status, retry_after_s = "overloaded", 429, 1
+
+
+class AgentError(StepError):
+    """The agent's own code failed."""
+
+    code, status = "agent_error", 500
+
+
+class DrainingError(StepError):
+    """The replica is going away and takes no new games."""
+
+    code, status, retry_after_s = "draining", 503, 1
+
+
+class DeadlineExceededError(StepError):
+    """No answer was ready in time."""
+
+    code, status = "deadline_exceeded", 504

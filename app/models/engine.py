@@ -1,0 +1,79 @@
+"""Runs a policy network: the newest weights and a few pinned older ones."""
+
+import copy
+from collections import OrderedDict
+from typing import NamedTuple
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import nn
+
+from app.models.module import from_arrays, spec_of
+from app.types import UNTRAINED, Arrays, Version
+
+PINNED_MAX = 8
+"""Pinned versions kept in memory; the least recently used leaves first and can be loaded again."""
+
+
+class Answer(NamedTuple):
+    """What the network said about a batch, and which weights said it."""
+
+    logits: NDArray[np.float32]
+    """[B, actions]."""
+    value: NDArray[np.float32]
+    """[B]."""
+    version: Version
+
+
+class TorchEngine:
+    """Answers batches with torch on one device; weights change only between two batches."""
+
+    def __init__(self, module: nn.Module, device: str = "cpu") -> None:
+        self._newest = module.to(device).eval()
+        self._pinned: OrderedDict[Version, nn.Module] = OrderedDict()
+        self._device = device
+        self.spec = spec_of(module)
+        self.version = UNTRAINED
+
+    def forward(self, observations: NDArray[np.generic], version: Version | None = None) -> Answer:
+        """Returns the answer for observations [B, …] by the newest weights, or by those pinned as ``version``.
+
+        Raises:
+          KeyError: That version is not pinned.
+        """
+        module = self._newest if version is None else self._module(version)
+        with torch.inference_mode():
+            logits, value = module(torch.from_numpy(observations).to(self._device))
+        answered_by = self.version if version is None else version
+        return Answer(logits.float().cpu().numpy(), value.float().cpu().numpy(), answered_by)
+
+    def load(self, version: Version, arrays: Arrays) -> None:
+        """Makes these the newest weights.
+
+        Raises:
+          ModelMismatchError: They do not fit the model.
+        """
+        from_arrays(self._newest, arrays)
+        self.version = version
+
+    def has(self, version: Version) -> bool:
+        """Returns whether the version is pinned."""
+        return version in self._pinned
+
+    def pin(self, version: Version, arrays: Arrays | None = None) -> None:
+        """Keeps a version beside the newest; without arrays, a copy of the newest weights.
+
+        Raises:
+          ModelMismatchError: The weights do not fit the model.
+        """
+        module = copy.deepcopy(self._newest)
+        if arrays is not None:
+            from_arrays(module, arrays)
+        self._pinned[version] = module
+        while len(self._pinned) > PINNED_MAX:
+            self._pinned.popitem(last=False)
+
+    def _module(self, version: Version) -> nn.Module:
+        self._pinned.move_to_end(version)
+        return self._pinned[version]

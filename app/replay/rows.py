@@ -1,0 +1,49 @@
+"""The columns that trajectories travel in: one layout from the actor to the learner."""
+
+import numpy as np
+
+from app.models.spec import ModelSpec
+from app.types import RowKind, Rows
+
+
+def row_dtypes(spec: ModelSpec) -> dict[str, tuple[np.dtype[np.generic], tuple[int, ...]]]:
+    """Returns dtype and shape of one row in each column.
+
+    ``weight`` is 1 for a step to learn from and 0 for a bootstrap row; ``episode`` and ``tick`` make a row unique;
+    ``action_mask`` is 1 where the action was allowed.
+    """
+    scalar: tuple[int, ...] = ()
+    return {
+        "observation": (np.dtype(spec.observation_dtype), spec.observation_shape),
+        "action": (np.dtype(np.int64), scalar),
+        "action_mask": (np.dtype(np.uint8), (spec.actions,)),
+        "reward": (np.dtype(np.float32), scalar),
+        "log_prob": (np.dtype(np.float32), scalar),
+        "value": (np.dtype(np.float32), scalar),
+        "kind": (np.dtype(np.int8), scalar),
+        "weight": (np.dtype(np.float32), scalar),
+        "generation": (np.dtype(np.int32), scalar),
+        "version": (np.dtype(np.int32), scalar),
+        "episode": (np.dtype(np.int64), scalar),
+        "tick": (np.dtype(np.int32), scalar),
+    }
+
+
+def empty_batch(spec: ModelSpec, rows: int) -> Rows:
+    """Returns a batch of ``rows`` padding rows: weight 0, nothing to learn from."""
+    batch = {name: np.zeros((rows, *shape), dtype) for name, (dtype, shape) in row_dtypes(spec).items()}
+    batch["kind"][:] = RowKind.LOST
+    batch["action_mask"][:] = 1
+    return batch
+
+
+def count(rows: Rows) -> int:
+    """Returns the number of rows.
+
+    Raises:
+      ValueError: There is no column, or the columns differ in length.
+    """
+    lengths = {name: len(column) for name, column in rows.items()}
+    if len(set(lengths.values())) != 1:
+        raise ValueError(f"rows need columns of one length, got {lengths}")
+    return next(iter(lengths.values()))

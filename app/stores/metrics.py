@@ -1,0 +1,149 @@
+"""What the ring does, as one place sees it: finished episodes and ticks of all replicas, updates of the trainer."""
+
+import time
+from collections import Counter, deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+
+from app.stores.host import StoreHandle
+from app.types import Purpose
+
+if TYPE_CHECKING:
+    import ray
+
+EPISODES_KEPT: Final = 10_000
+"""Newest finished episodes of each purpose."""
+UPDATES_KEPT: Final = 10_000
+"""Newest updates; a reader that comes more seldom misses the oldest, and can tell from their numbers."""
+
+
+class Episode(NamedTuple):
+    """One finished episode."""
+
+    purpose: Purpose
+    returned: float
+    ticks: int
+
+
+class Update(NamedTuple):
+    """One update of the trainer."""
+
+    number: int
+    time_s: float
+    metrics: Mapping[str, float]
+
+
+@dataclass(frozen=True, slots=True)
+class Progress:
+    """The ring at one moment."""
+
+    time_s: float
+    ticks: int
+    """Training ticks answered since the service started."""
+    episodes: int
+    """Finished training episodes."""
+    mean_return: float | None
+    """Mean over the newest training episodes; None until there are as many as asked for."""
+    updates: int
+    last: Mapping[str, float]
+    """Metrics of the newest update; empty before the first."""
+    live: bool
+    """Whether the trainer has published since the last ``begin``."""
+
+
+class MetricStore:
+    """Adds up what replicas and trainer report."""
+
+    def __init__(self) -> None:
+        self._episodes: dict[Purpose, deque[Episode]] = {p: deque(maxlen=EPISODES_KEPT) for p in Purpose}
+        self._updates: deque[Update] = deque(maxlen=UPDATES_KEPT)
+        self._counts: Counter[str] = Counter()
+        self._failures: dict[str, str] = {}
+
+    async def start(self) -> None:
+        """Does nothing: this store only answers."""
+
+    async def report(self, episodes: Sequence[Episode], counts: Mapping[str, int]) -> None:
+        """Takes a replica's finished episodes and the growth of its counters since its last report."""
+        for episode in episodes:
+            self._episodes[episode.purpose].append(episode)
+            self._counts[f"episodes_{episode.purpose}"] += 1
+        self._counts.update(counts)
+
+    async def update(self, update: Update) -> None:
+        """Takes an update of the trainer."""
+        self._updates.append(update)
+
+    async def begin(self) -> None:
+        """Forgets the updates of an earlier training run."""
+        self._updates.clear()
+
+    async def fail(self, run: str, reason: str) -> None:
+        """Notes why a training run ended before its time; the first reason counts."""
+        self._failures.setdefault(run, reason)
+
+    async def failure(self, run: str) -> str | None:
+        """Returns why a training run ended before its time; None where it did not."""
+        return self._failures.get(run)
+
+    async def updates_after(self, number: int) -> list[Update]:
+        """Returns the updates after a number, oldest first."""
+        return [update for update in self._updates if update.number > number]
+
+    async def returns(self, purpose: Purpose) -> list[float]:
+        """Returns the returns of the newest episodes of a purpose, oldest first."""
+        return [episode.returned for episode in self._episodes[purpose]]
+
+    async def progress(self, games: int) -> Progress:
+        """Returns the present state; ``games`` newest training episodes make the mean return."""
+        newest = list(self._episodes[Purpose.TRAIN])[-games:]
+        last = self._updates[-1] if self._updates else Update(0, 0.0, {})
+        return Progress(
+            time_s=time.time(),
+            ticks=self._counts["ticks_train"],
+            episodes=self._counts["episodes_train"],
+            mean_return=sum(e.returned for e in newest) / games if len(newest) == games else None,
+            updates=last.number,
+            last=last.metrics,
+            live=bool(self._updates),
+        )
+
+
+class Metrics:
+    """What replicas, trainer and console ask of the metric store."""
+
+    def __init__(self, handle: StoreHandle) -> None:
+        self._handle = handle
+
+    def report(self, episodes: Sequence[Episode], counts: Mapping[str, int]) -> "ray.ObjectRef[Any]":
+        """Sends a replica's growth since its last report."""
+        return self._handle.call("report", episodes, counts)
+
+    def update(self, update: Update) -> "ray.ObjectRef[Any]":
+        """Sends an update of the trainer."""
+        return self._handle.call("update", update)
+
+    def begin(self) -> None:
+        """Forgets the updates of an earlier training run."""
+        self._handle.get("begin")
+
+    def fail(self, run: str, reason: str) -> None:
+        """Notes why a training run ended before its time."""
+        self._handle.get("fail", run, reason)
+
+    def failure(self, run: str) -> str | None:
+        """Returns why a training run ended before its time; None where it did not."""
+        return cast("str | None", self._handle.get("failure", run))
+
+    def updates_after(self, number: int) -> list[Update]:
+        """Returns the updates after a number, oldest first."""
+        return cast("list[Update]", self._handle.get("updates_after", number))
+
+    def returns(self, purpose: Purpose) -> list[float]:
+        """Returns the returns of the newest episodes of a purpose."""
+        return cast("list[float]", self._handle.get("returns", purpose))
+
+    def progress(self, games: int) -> Progress:
+        """Returns the present state."""
+        return cast("Progress", self._handle.get("progress", games))

@@ -1,0 +1,19 @@
+"""Names of the actors that service and training share."""
+
+from typing import Final
+
+from app.config.root import Run
+
+PREFIX: Final = "sparring."
+STORES: Final = "stores"
+"""Process that holds weights, metrics and directory."""
+
+
+def namespace_of(run: Run) -> str:
+    """Returns the Ray namespace of a trial; its service and its training find each other in it."""
+    return f"{PREFIX}{run.project}.{run.trial}"
+
+
+def buffer_host(buffer: str) -> str:
+    """Returns the name of the process that holds a buffer."""
+    return f"buffer.{buffer}"

@@ -1,0 +1,76 @@
+"""All stores of one trial: made by the service, found by the trainer."""
+
+from pathlib import Path
+
+from app.config.base import Process
+from app.config.root import ExperimentConfig
+from app.models.spec import ModelSpec
+from app.stores.buffer import Buffer, BufferSettings, BufferStore
+from app.stores.directory import DirectoryClient, DirectoryStore
+from app.stores.host import StoreHandle, close_hosts, find_host, open_host
+from app.stores.metrics import Metrics, MetricStore
+from app.stores.names import STORES, buffer_host, namespace_of
+from app.stores.weights import WeightStore
+from app.stores.weights_client import Weights
+
+
+class Trial:
+    """Reaches the stores of a trial by name."""
+
+    def __init__(self, namespace: str) -> None:
+        """Finds the trial.
+
+        Raises:
+          ServiceNotFoundError: No service of that project and trial runs.
+        """
+        self.namespace = namespace
+        self._stores = find_host(namespace, STORES)
+        self.directory = DirectoryClient(StoreHandle(self._stores, "directory"))
+        self.metrics = Metrics(StoreHandle(self._stores, "metrics"))
+
+    def weights(self, model: str) -> Weights:
+        """Returns the weight store's side of a model."""
+        return Weights(StoreHandle(self._stores, "weights"), model)
+
+    def buffer(self, name: str) -> Buffer:
+        """Returns a buffer.
+
+        Raises:
+          ServiceNotFoundError: The service has no such buffer.
+        """
+        return Buffer(StoreHandle(find_host(self.namespace, buffer_host(name)), "buffer"))
+
+    def close(self) -> None:
+        """Ends the stores' processes."""
+        close_hosts(self.namespace)
+
+
+def open_stores(config: ExperimentConfig, home: Path) -> Trial:
+    """Returns the stores of the trial, started where they do not run yet."""
+    namespace = namespace_of(config.run)
+    folder = str(home / config.run.trial / "weights")
+    stores = {
+        "weights": (WeightStore, {"folder": folder}),
+        "metrics": (MetricStore, {}),
+        "directory": (DirectoryStore, {"home": str(home), "mode": config.run.mode}),
+    }
+    open_host(namespace, STORES, config.stores, stores)
+    return Trial(namespace)
+
+
+def open_buffer(config: ExperimentConfig, name: str, spec: ModelSpec) -> None:
+    """Starts a buffer where it does not run yet; one that no trainer reads holds a single push."""
+    namespace, buffer = namespace_of(config.run), config.buffers[name]
+    settings = buffer_settings(config, name)
+    process = Process(num_cpus=buffer.num_cpus, num_gpus=buffer.num_gpus, memory_mb=buffer.memory_mb)
+    open_host(namespace, buffer_host(name), process, {"buffer": (BufferStore, {"spec": spec, "settings": settings})})
+
+
+def buffer_settings(config: ExperimentConfig, name: str) -> BufferSettings:
+    """Returns how a buffer deals out batches, from the trainer that reads it."""
+    buffer = config.buffers[name]
+    readers = [(i, t) for t in config.trainers.values() for i in t.inputs if i.buffer == name]
+    batch_rows, workers = (readers[0][0].batch_rows, readers[0][1].workers) if readers else (2, 1)
+    push_rows = max((actor.push_rows for actor in config.actors.values()), default=0)
+    capacity = buffer.capacity_rows or batch_rows * workers + 2 * push_rows
+    return BufferSettings(batch_rows, workers, capacity, buffer.credits_batches, buffer.heartbeat_s)

@@ -1,0 +1,75 @@
+"""What service and trainer ask of the weight store, for one model."""
+
+from typing import Any, cast
+
+import ray
+
+from app.errors import ModelMismatchError
+from app.stores.host import StoreHandle
+from app.types import Arrays, Version
+
+
+class Weights:
+    """One model's side of the weight store."""
+
+    def __init__(self, handle: StoreHandle, model: str) -> None:
+        self._handle = handle
+        self._model = model
+
+    def register(self, spec_hash: str) -> None:
+        """Declares the model."""
+        self._handle.get("register", self._model, spec_hash)
+
+    def begin(self, spec_hash: str) -> int:
+        """Returns the generation of a trainer that starts.
+
+        Raises:
+          ModelMismatchError: The service plays a model of other shapes, or none of that name.
+        """
+        return int(self._handle.get("begin", self._model, spec_hash))
+
+    def publish(self, version: Version, arrays: Arrays) -> "ray.ObjectRef[Any]":
+        """Sends new weights; wait for the reference before the next publish."""
+        return self._handle.call("publish", self._model, version, arrays)
+
+    def newest(self) -> Version | None:
+        """Returns the newest version; None where nothing was published."""
+        return cast("Version | None", self._handle.get("newest", self._model))
+
+    def pin(self) -> Version | None:
+        """Returns the newest version and keeps it; None where nothing was published."""
+        return cast("Version | None", self._handle.get("pin", self._model))
+
+    def unpin(self, version: Version) -> None:
+        """Lets a pinned version go."""
+        self._handle.get("unpin", self._model, version)
+
+    def load(self, version: Version) -> Arrays:
+        """Returns the weights of a version; for code without an event loop.
+
+        Raises:
+          ModelMismatchError: They are no longer kept.
+        """
+        return cast("Arrays", ray.get(_only(self._handle.get("fetch", self._model, version), version), timeout=60))
+
+    async def fetch(self, version: Version) -> Arrays:
+        """Returns the weights of a version.
+
+        Raises:
+          ModelMismatchError: They are no longer kept.
+        """
+        return await _only(await self._handle.call("fetch", self._model, version), version)
+
+    async def newer(self, than: Version) -> tuple[Version, Arrays] | None:
+        """Returns the newest version as soon as it is not ``than``; None after a while."""
+        found = await self._handle.call("newer", self._model, than)
+        if found is None:
+            return None
+        version, refs = found
+        return version, await refs[0]
+
+
+def _only(refs: "list[ray.ObjectRef[Arrays]]", version: Version) -> "ray.ObjectRef[Arrays]":
+    if not refs:
+        raise ModelMismatchError(f"weights {version} are no longer kept; pin a version to keep it")
+    return refs[0]

@@ -1,0 +1,158 @@
+"""HTTP/1.1 bytes to requests and replies to bytes; no I/O."""
+
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+from urllib.parse import parse_qsl
+
+import httptools
+import orjson
+
+from app.errors import BadRequestError, BodyTooLargeError, StepError
+
+MAX_HEAD_BYTES: Final = 32 * 1024
+"""Largest request line and headers together."""
+
+JSON: Final = b"application/json"
+BYTES: Final = b"application/octet-stream"
+PROBLEM: Final = b"application/problem+json"
+
+REASONS: Final = {
+    200: b"OK",
+    400: b"Bad Request",
+    401: b"Unauthorized",
+    404: b"Not Found",
+    405: b"Method Not Allowed",
+    409: b"Conflict",
+    410: b"Gone",
+    413: b"Content Too Large",
+    422: b"Unprocessable Content",
+    426: b"Upgrade Required",
+    429: b"Too Many Requests",
+    500: b"Internal Server Error",
+    503: b"Service Unavailable",
+    504: b"Gateway Timeout",
+}
+
+
+@dataclass(slots=True)
+class HttpRequest:
+    """One request; header and query names are lower case with ``-`` for ``_``, and a header wins over the query."""
+
+    method: bytes
+    path: str
+    fields: dict[str, str]
+    body: bytes
+    keep_alive: bool
+
+
+class HttpReader:
+    """Splits a connection's bytes into requests."""
+
+    def __init__(self, max_body_bytes: int) -> None:
+        self._max_body = max_body_bytes
+        self._parser = httptools.HttpRequestParser(self)
+        self._complete: list[HttpRequest] = []
+        self._refusal: StepError | None = None
+        self.failure: StepError | None = None
+        """Why the connection is beyond use; None while it is good."""
+        self.on_message_begin()
+
+    def feed(self, data: bytes) -> list[HttpRequest]:
+        """Returns the requests that these bytes complete; sets ``failure`` where bytes behind them are refused."""
+        try:
+            self._parser.feed_data(data)
+        except httptools.HttpParserUpgrade:
+            self.failure = BadRequestError("protocol upgrades are not served on this port")
+        except httptools.HttpParserError as error:
+            self.failure = self._refusal or BadRequestError(f"not an HTTP/1.1 request: {error}")
+        complete, self._complete = self._complete, []
+        return complete
+
+    # What follows is called by httptools while it parses.
+
+    def on_message_begin(self) -> None:
+        """Forgets the previous request."""
+        self._url = b""
+        self._fields: dict[str, str] = {}
+        self._body: list[bytes] = []
+        self._head_bytes = self._body_bytes = 0
+
+    def on_url(self, url: bytes) -> None:
+        """Takes a part of the target."""
+        self._url += url
+        self._count_head(len(url))
+
+    def on_header(self, name: bytes, value: bytes) -> None:
+        """Takes a header."""
+        self._count_head(len(name) + len(value))
+        self._fields[name.decode("latin-1").lower().replace("_", "-")] = value.decode("latin-1")
+
+    def on_headers_complete(self) -> None:
+        """Refuses a declared body above the limit before any of it is read."""
+        declared = self._fields.get("content-length", "0")
+        if declared.isdecimal() and int(declared) > self._max_body:
+            self._refuse_body(f"{declared} bytes were declared")
+
+    def on_body(self, part: bytes) -> None:
+        """Takes a part of the body."""
+        self._body_bytes += len(part)
+        if self._body_bytes > self._max_body:
+            self._refuse_body(f"{self._body_bytes} bytes arrived")
+        self._body.append(part)
+
+    def on_message_complete(self) -> None:
+        """Keeps the whole request."""
+        url = httptools.parse_url(self._url)
+        fields = self._fields
+        if url.query:
+            query = parse_qsl(url.query.decode("latin-1"))
+            fields = {name.lower().replace("_", "-"): value for name, value in query} | fields
+        self._complete.append(
+            HttpRequest(
+                method=self._parser.get_method(),
+                path=url.path.decode("latin-1"),
+                fields=fields,
+                body=self._body[0] if len(self._body) == 1 else b"".join(self._body),
+                keep_alive=self._parser.should_keep_alive(),
+            )
+        )
+
+    def _count_head(self, size: int) -> None:
+        self._head_bytes += size
+        if self._head_bytes > MAX_HEAD_BYTES:
+            self._refusal = BadRequestError(f"the request's head is over the {MAX_HEAD_BYTES} bytes allowed")
+            raise self._refusal
+
+    def _refuse_body(self, what: str) -> None:
+        self._refusal = BodyTooLargeError(f"{what}; allowed are {self._max_body}")
+        raise self._refusal
+
+
+class HttpReply(NamedTuple):
+    """One reply."""
+
+    status: int
+    body: bytes
+    content_type: bytes = JSON
+    headers: tuple[tuple[bytes, bytes], ...] = ()
+
+    def encoded(self, *, close: bool = False) -> bytes:
+        """Returns the bytes of the reply; ``close`` announces that the connection ends with it."""
+        more = b"".join([b"%s: %s\r\n" % header for header in self.headers])
+        return b"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s%s\r\n%s" % (
+            self.status,
+            REASONS.get(self.status, b"Unknown"),
+            self.content_type,
+            len(self.body),
+            more,
+            b"Connection: close\r\n" if close else b"",
+            self.body,
+        )
+
+
+def refusal(error: StepError) -> HttpReply:
+    """Returns the reply that tells a game core what went wrong (RFC 9457); it never holds a traceback."""
+    title = error.code.replace("_", " ")
+    problem = {"type": "about:blank", "title": title, "status": error.status, "code": error.code, "detail": str(error)}
+    retry = () if error.retry_after_s is None else ((b"Retry-After", b"%d" % error.retry_after_s),)
+    return HttpReply(error.status, orjson.dumps(problem), PROBLEM, retry)

@@ -1,0 +1,207 @@
+"""Step requests and replies as they stand in HTTP requests, single and in batches."""
+
+import base64
+import binascii
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+import orjson
+
+from app.errors import BadPayloadError, BadRequestError, StepError
+from app.types import Purpose, StepKind, Version
+
+PROTOCOL: Final = 1
+"""Version of the wire contract."""
+
+DIGITS_MAX: Final = 18
+"""Digits of a whole number: what fits 63 bits."""
+
+MAX_BATCH_STEPS: Final = 4096
+"""Steps in one ``/steps`` request."""
+
+Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
+"""A parsed JSON value."""
+
+
+@dataclass(frozen=True, slots=True)
+class JsonBody:
+    """A body that arrived parsed, or that may leave as JSON."""
+
+    value: Json
+
+
+Body = bytes | JsonBody
+
+
+@dataclass(frozen=True, slots=True)
+class StepRequest:
+    """One step of one session."""
+
+    session: str
+    """Empty: a start mints one."""
+    kind: StepKind
+    body: Body
+    purpose: Purpose | None = None
+    """None: the service's own default."""
+    seq: int | None = None
+    deadline_ms: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StepReply:
+    """The agent's answer."""
+
+    session: str
+    body: Body
+    seq: int
+    """Steps that this session has answered."""
+    version: Version | None = None
+    """Weights behind the answer; None where no model was asked."""
+
+
+_KINDS: Final = {"": StepKind.AUTO, "start": StepKind.START, "tick": StepKind.TICK, "stop": StepKind.STOP}
+_KINDS.update({"end": StepKind.STOP, "auto": StepKind.AUTO})
+_PURPOSES: Final = {str(purpose): purpose for purpose in Purpose}
+
+
+def step_of(fields: Mapping[str, str], body: Body) -> StepRequest:
+    """Returns the step that header or query fields and a body ask for.
+
+    Raises:
+      BadRequestError: A field has a value that the protocol does not know.
+    """
+    session = fields.get("session", "")
+    kind = parse_kind(fields.get("step-kind", "" if not session else "tick"), session)
+    seq, deadline = fields.get("seq"), fields.get("deadline-ms")
+    return StepRequest(
+        session=session,
+        kind=kind,
+        body=body,
+        purpose=parse_purpose(fields.get("purpose")),
+        seq=None if seq is None else parse_whole("seq", seq),
+        deadline_ms=None if deadline is None else parse_whole("deadline_ms", deadline),
+    )
+
+
+def batch_of(fields: Mapping[str, str], body: bytes) -> list[StepRequest]:
+    """Returns the steps of a ``/steps`` request; purpose and deadline of the header are the items' default.
+
+    Raises:
+      BadPayloadError: The body is not a JSON list.
+      BadRequestError: There are too many items, or one is not a step.
+    """
+    items = parse_json(body)
+    if not isinstance(items, list):
+        raise BadPayloadError(f"/steps takes a JSON list of steps, got a {type(items).__name__}")
+    if len(items) > MAX_BATCH_STEPS:
+        raise BadRequestError(f"/steps takes at most {MAX_BATCH_STEPS} steps, got {len(items)}")
+    purpose = parse_purpose(fields.get("purpose"))
+    deadline = fields.get("deadline-ms")
+    deadline_ms = None if deadline is None else parse_whole("deadline_ms", deadline)
+    return [_item(item, at, purpose, deadline_ms) for at, item in enumerate(items)]
+
+
+def batch_reply(requests: list[StepRequest], answers: list[StepReply | StepError]) -> bytes:
+    """Returns the body that answers a ``/steps`` request, in its order."""
+    return orjson.dumps([_answer(request, answer) for request, answer in zip(requests, answers, strict=True)])
+
+
+def body_bytes(body: Body) -> bytes:
+    """Returns a body as it stands in an HTTP message."""
+    return body if isinstance(body, bytes) else orjson.dumps(body.value)
+
+
+def parse_json(body: bytes) -> Json:
+    """Returns the value of a JSON body; an empty one is None.
+
+    Raises:
+      BadPayloadError: It is not JSON.
+    """
+    if not body:
+        return None
+    try:
+        value: Json = orjson.loads(body)
+    except orjson.JSONDecodeError as error:
+        raise BadPayloadError(f"the body is not JSON: {error}; it starts with {body[:40]!r}") from error
+    return value
+
+
+def parse_kind(kind: str, session: str) -> StepKind:
+    """Returns the kind of a step; a tick without a session is stateless.
+
+    Raises:
+      BadRequestError: There is no such kind, or the kind needs a session.
+    """
+    parsed = _KINDS.get(kind)
+    if parsed is None:
+        raise BadRequestError(f"step_kind is {kind!r}; allowed are start, tick, stop (or end) and auto")
+    if session or parsed in (StepKind.START, StepKind.AUTO):
+        return parsed
+    if parsed is StepKind.TICK:
+        return StepKind.AUTO
+    raise BadRequestError("a stop needs the session that it ends")
+
+
+def parse_purpose(purpose: str | None) -> Purpose | None:
+    """Returns the purpose, None where none is given.
+
+    Raises:
+      BadRequestError: There is no such purpose.
+    """
+    if purpose is None:
+        return None
+    if purpose not in _PURPOSES:
+        raise BadRequestError(f"purpose is {purpose!r}; allowed are {', '.join(_PURPOSES)}")
+    return _PURPOSES[purpose]
+
+
+def parse_whole(name: str, text: str) -> int:
+    """Returns a whole number that is not negative.
+
+    Raises:
+      BadRequestError: The text is something else.
+    """
+    if not (text.isascii() and text.isdecimal() and len(text) <= DIGITS_MAX):
+        raise BadRequestError(f"{name} is {text[:40]!r}; allowed is a whole number from 0")
+    return int(text)
+
+
+def _item(item: Json, at: int, purpose: Purpose | None, deadline_ms: float | None) -> StepRequest:
+    if not isinstance(item, dict):
+        raise BadRequestError(f"item {at} of /steps is a {type(item).__name__}; allowed is an object")
+    session, kind, seq = item.get("session", ""), item.get("kind", "tick"), item.get("seq")
+    if not isinstance(session, str) or not isinstance(kind, str):
+        raise BadRequestError(f"item {at} of /steps needs session and kind as text")
+    if seq is not None and not (isinstance(seq, int) and seq >= 0):
+        raise BadRequestError(f"seq of item {at} is {seq!r}; allowed is a whole number from 0")
+    own_purpose, own_deadline = item.get("purpose"), item.get("deadline_ms")
+    return StepRequest(
+        session=session,
+        kind=parse_kind(kind, session),
+        body=_item_body(item, at),
+        purpose=purpose if own_purpose is None else parse_purpose(str(own_purpose)),
+        seq=seq,
+        deadline_ms=deadline_ms if own_deadline is None else parse_whole("deadline_ms", str(own_deadline)),
+    )
+
+
+def _item_body(item: dict[str, Json], at: int) -> Body:
+    encoded = item.get("body_b64")
+    if encoded is None:
+        return JsonBody(item.get("body"))
+    try:
+        return base64.b64decode(str(encoded), validate=True)
+    except binascii.Error as error:
+        raise BadRequestError(f"body_b64 of item {at} is not base64: {error}") from error
+
+
+def _answer(request: StepRequest, answer: StepReply | StepError) -> dict[str, Json]:
+    if isinstance(answer, StepError):
+        return {"session": request.session, "error": {"code": answer.code, "message": str(answer)}}
+    reply: dict[str, Json] = {"session": answer.session}
+    if isinstance(answer.body, JsonBody):
+        reply["body"] = answer.body.value
+    else:
+        reply["body_b64"] = base64.b64encode(answer.body).decode()
+    return reply

@@ -1,0 +1,112 @@
+"""Builds the agents of an actor replica, with the models that they ask and the buffers that they fill."""
+
+import random
+import secrets
+from collections import Counter
+from collections.abc import Coroutine
+from dataclasses import dataclass
+from typing import Any, cast
+
+from ray.serve.handle import DeploymentHandle
+
+from app.agents.agent import Agent, AgentContext
+from app.agents.unroll import Unroll
+from app.config.root import ExperimentConfig
+from app.config.serving import AgentConfig
+from app.errors import BadRequestError
+from app.models.placement import LocalModel
+from app.models.queue import Model
+from app.plugins import load_plugin
+from app.sessions.ids import agent_of
+from app.stores.directory import ServiceInfo
+from app.stores.metrics import Episode
+from app.stores.trial import Trial
+from app.types import Arrays, Purpose, SessionId
+from deployments.models import local_model, remote_model
+from deployments.pusher import Pusher
+from deployments.reporter import Reporter
+
+
+@dataclass(frozen=True, slots=True)
+class ActorArgs:
+    """What the builder gives to each replica of an actor."""
+
+    config: ExperimentConfig
+    """With the components of its mode alone."""
+    actor: str
+    namespace: str
+    service: ServiceInfo
+    owner: str
+    """Name under which the service holds its port."""
+    first: dict[str, Arrays | None]
+    """First weights of each model; None where they are drawn from the seed."""
+
+
+class AgentMaker:
+    """Makes the agent of each session; owns what the agents of one replica share."""
+
+    def __init__(self, args: ActorArgs, trial: Trial, remote_models: dict[str, DeploymentHandle[Any]]) -> None:
+        """Builds models, pushers and the reporter.
+
+        Raises:
+          PluginError: An agent or a model of the config cannot be imported.
+        """
+        self._args = args
+        self._actor = args.config.actors[args.actor]
+        self._trial = trial
+        self._following: list[Coroutine[Any, Any, None]] = []
+        self._agents = {name: args.config.agents[name] for name in self._actor.agents}
+        self._classes = {name: cast("type[Agent]", load_plugin(a.factory)) for name, a in self._agents.items()}
+        self._models = {a.model: self._model(a.model, remote_models) for a in self._agents.values() if a.model}
+        self.counts: Counter[str] = Counter()
+        """What the replica has done; the session table counts here as well."""
+        self.reporter = Reporter(trial.metrics, self.counts)
+        self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
+        self._replica_number = secrets.randbits(31)
+        self._episodes = 0
+
+    def work(self) -> list[Coroutine[Any, Any, None]]:
+        """Returns what must run for as long as the replica lives: weights in, rows and reports out."""
+        return [*self._following, self.reporter.run(), *(pusher.run() for pusher in self.pushers.values())]
+
+    def versions(self) -> dict[str, str]:
+        """Returns the version of each local model's newest weights."""
+        local = {name: model for name, model in self._models.items() if isinstance(model, LocalModel)}
+        return {name: str(model.engine.version) for name, model in local.items()}
+
+    def make(self, session: SessionId, purpose: Purpose) -> Agent:
+        """Returns a new agent: the one that the session's id names, or the actor's first.
+
+        Raises:
+          BadRequestError: No agent of that name plays here.
+        """
+        name = agent_of(session) or self._actor.agents[0]
+        if name not in self._agents:
+            raise BadRequestError(f"session {session!r} names agent {name!r}; here play {', '.join(self._agents)}")
+        agent = self._agents[name]
+        context = AgentContext(
+            session=session,
+            purpose=purpose,
+            rng=random.Random(f"{self._args.config.run.seed}/{session}"),  # noqa: S311  # Games, not secrets.
+            model=self._models[agent.model] if agent.model else None,
+            unroll=self._unroll(agent.buffer) if purpose is Purpose.TRAIN and agent.buffer else None,
+            report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks)),
+        )
+        return self._classes[name](context, **agent.kwargs)
+
+    def _unroll(self, buffer: str) -> Unroll:
+        self._episodes += 1
+        return Unroll(self._replica_number << 32 | self._episodes, self._actor.unroll_ticks, self.pushers[buffer].add)
+
+    def _model(self, name: str, remote_models: dict[str, DeploymentHandle[Any]]) -> Model:
+        config, seed = self._args.config.models[name], self._args.config.run.seed
+        if name in remote_models:
+            return remote_model(config, seed, remote_models[name])
+        model, following = local_model(config, seed, self._args.first[name], self._trial.weights(name))
+        self._following.append(following)
+        return model
+
+    def _pusher(self, agent: AgentConfig) -> Pusher:
+        spec = self._models[str(agent.model)].spec
+        buffer = self._trial.buffer(str(agent.buffer))
+        return Pusher(buffer, spec, self._actor.push_rows, self._actor.push_ms / 1000, self.counts)

@@ -1,0 +1,176 @@
+"""Builds the Serve application that ``serve run serve_config.yaml`` starts: wiring, no logic."""
+
+# No postponed annotations here: Serve validates a builder's arguments only if the annotation is the class itself.
+
+import tempfile
+from dataclasses import dataclass
+from pathlib import Path
+from typing import cast
+
+import ray
+from pydantic import BaseModel, ConfigDict
+from ray import serve
+from ray.serve import Application
+from torch import nn
+
+from app.config.active import active
+from app.config.base import Process
+from app.config.load import load
+from app.config.root import ExperimentConfig
+from app.errors import ConfigError, ModelMismatchError
+from app.home import state_root
+from app.models.module import build_module, hash_of, spec_of
+from app.models.saved import read_model
+from app.stores.mlflow_store import ModelRegistry, tracking_uri
+from app.stores.names import namespace_of
+from app.stores.trial import Trial, open_buffer, open_stores
+from app.types import Arrays
+from deployments.actor import ActorReplica
+from deployments.agents import ActorArgs
+from deployments.model import ModelReplica
+from deployments.port import refuse_taken
+
+MAX_ONGOING = 1_000
+"""Requests that Serve lets into one replica at a time; its default of 5 would throttle."""
+GRACE_S = 10.0
+"""Longest wait of Serve for a replica that drains."""
+
+
+class BuilderArgs(BaseModel):
+    """The ``args`` of the application in ``serve_config.yaml``."""
+
+    model_config = ConfigDict(extra="forbid")
+
+    config: str
+    """Config file; a relative path is looked up in the working directory, then beside the ``deployments`` package."""
+    set: list[str] = []
+    """``dotted.key=value`` overrides."""
+
+
+def build(args: BuilderArgs) -> Application:
+    """Returns the application of a config file.
+
+    Raises:
+      SparringError: The config is wrong, a factory is missing, or the game port is taken.
+    """
+    return application(prepare(load(find_config(args.config), args.set)))
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """A trial whose stores run, ready to be served."""
+
+    config: ExperimentConfig
+    """With the components of its mode alone."""
+    trial: Trial
+    owner: str
+    """Name under which its replicas hold the game port."""
+    first: dict[str, Arrays | None]
+    """First weights of each model; None where they are drawn from the seed."""
+
+
+def prepare(whole: ExperimentConfig) -> Prepared:
+    """Checks what could fail late and starts the stores of a config.
+
+    Raises:
+      SparringError: A factory is missing, the game port is taken, or a checkpoint cannot be had.
+    """
+    config = active(whole)
+    namespace = namespace_of(config.run)
+    owner = f"{namespace} of the cluster at {ray.get_runtime_context().gcs_address}"
+    for actor in config.actors.values():
+        refuse_taken(actor.host, actor.port, owner)
+    trial = open_stores(config, state_root(config.run.project))
+    return Prepared(config, trial, owner, {name: declare_model(config, name, trial) for name in config.models})
+
+
+def application(prepared: Prepared) -> Application:
+    """Returns the Serve application: remote models, and behind one ingress the actors with their game ports.
+
+    Raises:
+      ConfigError: The config has no actor.
+    """
+    remote = {
+        name: _bind_model(prepared, name)
+        for name, model in prepared.config.models.items()
+        if model.placement == "remote"
+    }
+    return _bind_actors(prepared, remote)
+
+
+def declare_model(config: ExperimentConfig, name: str, trial: Trial) -> Arrays | None:
+    """Declares a model to the weight store, starts the buffers behind it, and returns its checkpoint's weights."""
+    model = config.models[name]
+    module = build_module(model.factory, model.kwargs, config.run.seed)
+    trial.weights(name).register(hash_of(module))
+    if config.run.mode == "train":
+        for buffer in {a.buffer for a in config.agents.values() if a.model == name and a.buffer}:
+            open_buffer(config, buffer, spec_of(module))
+    return None if model.checkpoint is None else load_checkpoint(config, name, module)
+
+
+def find_config(path: str) -> Path:
+    """Returns where a config file lies: under the working directory, or beside this package."""
+    here = Path(path)
+    return here if here.is_absolute() or here.exists() else Path(__file__).parent.parent / path
+
+
+def load_checkpoint(config: ExperimentConfig, name: str, module: nn.Module) -> Arrays:
+    """Returns the weights of a model's checkpoint.
+
+    Raises:
+      TrackingError: MLflow does not have it.
+      ModelMismatchError: It is a checkpoint of another network.
+    """
+    root = state_root(config.run.project)
+    registry = ModelRegistry(tracking_uri(config.tracking.mlflow_uri, root), root)
+    with tempfile.TemporaryDirectory() as folder:
+        saved = read_model(registry.download(str(config.models[name].checkpoint), Path(folder)))
+    if saved.spec_hash != hash_of(module):
+        raise ModelMismatchError(
+            f"models.{name}.checkpoint {config.models[name].checkpoint} was saved by {saved.factory} with the shapes "
+            f"{saved.spec_hash}; {config.models[name].factory} builds {hash_of(module)}"
+        )
+    return saved.arrays
+
+
+def _bind_model(prepared: Prepared, name: str) -> Application:
+    run, model = prepared.config.run, prepared.config.models[name]
+    deployment = deploy(ModelReplica).options(
+        name=f"model-{name}",
+        num_replicas=model.replicas,
+        max_ongoing_requests=MAX_ONGOING,
+        ray_actor_options=_actor_options(model),
+    )
+    return deployment.bind(model, name, prepared.trial.namespace, run.seed, prepared.first[name])
+
+
+def _bind_actors(prepared: Prepared, remote: dict[str, Application]) -> Application:
+    """Returns the first actor as the ingress; the others stand behind it, each with its own game port."""
+    service = prepared.trial.directory.info()
+    ingress: Application | None = None
+    for name, actor in reversed(prepared.config.actors.items()):
+        deployment = deploy(ActorReplica).options(
+            name=f"actor-{name}",
+            num_replicas=actor.replicas,
+            max_ongoing_requests=MAX_ONGOING,
+            graceful_shutdown_timeout_s=GRACE_S,
+            ray_actor_options=_actor_options(actor),
+        )
+        namespace = prepared.trial.namespace
+        args = ActorArgs(prepared.config, name, namespace, service, prepared.owner, prepared.first)
+        ingress = deployment.bind(args, remote, ingress)
+    if ingress is None:
+        mode = prepared.config.run.mode
+        raise ConfigError(f"no actor is enabled in mode {mode}: nothing would answer; add one under actors")
+    return ingress
+
+
+def deploy(replica: type) -> serve.Deployment:
+    """Returns the deployment of a replica class."""
+    return cast("serve.Deployment", serve.deployment(replica))
+
+
+def _actor_options(process: Process) -> dict[str, object]:
+    memory = None if process.memory_mb is None else process.memory_mb * 2**20
+    return {"num_cpus": process.num_cpus, "num_gpus": process.num_gpus, "memory": memory}

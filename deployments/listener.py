@@ -1,0 +1,150 @@
+"""The game port: bytes of a connection to steps, replies back in the order of the requests."""
+
+import asyncio
+import logging
+from collections import deque
+from collections.abc import Awaitable, Callable, Coroutine
+from typing import Any, Final
+
+from app.errors import AgentError, StepError
+from app.wire.http import HttpReader, HttpReply, HttpRequest, refusal
+
+MAX_PIPELINED: Final = 256
+"""Requests of one connection under way; then it is read no further until replies have left."""
+
+Answer = Callable[[HttpRequest], Awaitable[HttpReply]]
+"""Answers a request, or raises a ``StepError``."""
+
+_log = logging.getLogger(__name__)
+
+
+class _Slot:
+    """Place of one reply in the order of a connection."""
+
+    __slots__ = ("close", "reply")
+
+    def __init__(self, *, close: bool) -> None:
+        self.close = close
+        self.reply: bytes | None = None
+
+
+class Connections:
+    """All open connections of a listener, and the tasks that answer them."""
+
+    def __init__(self, answer: Answer, max_body_bytes: int) -> None:
+        self.answer = answer
+        self.max_body_bytes = max_body_bytes
+        self.open: set[GameConnection] = set()
+        self.draining = False
+        self._tasks: set[asyncio.Task[None]] = set()
+
+    def connection(self) -> "GameConnection":
+        """Returns the protocol of a new connection."""
+        return GameConnection(self)
+
+    def spawn(self, work: Coroutine[Any, Any, None]) -> None:
+        """Runs a task that is awaited by ``finish``."""
+        task = asyncio.get_running_loop().create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
+    async def finish(self, timeout_s: float) -> None:
+        """Waits until all requests under way are answered, at most ``timeout_s``, and closes all connections."""
+        self.draining = True
+        if self._tasks:
+            await asyncio.wait(self._tasks, timeout=timeout_s)
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for connection in list(self.open):
+            connection.close()
+
+
+class GameConnection(asyncio.Protocol):
+    """One connection of a game core."""
+
+    def __init__(self, connections: Connections) -> None:
+        self._connections = connections
+        self._reader = HttpReader(connections.max_body_bytes)
+        self._slots: deque[_Slot] = deque()
+        self._transport: asyncio.Transport | None = None
+        self._reading = True
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Notes the transport."""
+        self._transport = transport  # type: ignore[assignment]
+        self._connections.open.add(self)
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forgets the transport; steps under way run to their end, so that a retry finds their replies."""
+        self._transport = None
+        self._connections.open.discard(self)
+
+    def data_received(self, data: bytes) -> None:
+        """Starts to answer the requests that these bytes complete."""
+        for request in self._reader.feed(data):
+            slot = _Slot(close=self._connections.draining or not request.keep_alive)
+            self._slots.append(slot)
+            self._connections.spawn(self._answer(slot, request))
+        if self._reader.failure is not None:
+            self._refuse(self._reader.failure)
+        elif len(self._slots) >= MAX_PIPELINED:
+            self._pause()
+
+    def pause_writing(self) -> None:
+        """Reads no further while the peer does not read its replies."""
+        self._pause()
+
+    def resume_writing(self) -> None:
+        """Reads on."""
+        self._resume()
+
+    def close(self) -> None:
+        """Closes the connection after what is written has left."""
+        if self._transport is not None:
+            self._transport.close()
+
+    async def _answer(self, slot: _Slot, request: HttpRequest) -> None:
+        try:
+            reply = await self._connections.answer(request)
+        except StepError as error:
+            reply = refusal(error)
+        except Exception as error:  # noqa: BLE001  # A bug of ours: the log has it, the game core an answer.
+            _log.exception("a request failed: %s %s", request.method, request.path)
+            reply = refusal(AgentError(f"the service failed: {type(error).__name__}"))
+        slot.reply = reply.encoded(close=slot.close)
+        self._flush()
+
+    def _flush(self) -> None:
+        """Writes the replies whose turn it is."""
+        ready: list[bytes] = []
+        close = False
+        while self._slots and self._slots[0].reply is not None and not close:
+            slot = self._slots.popleft()
+            ready.append(slot.reply)  # type: ignore[arg-type]
+            close = slot.close
+        if self._transport is None or not ready:
+            return
+        self._transport.write(b"".join(ready) if len(ready) > 1 else ready[0])
+        if close:
+            self._transport.close()
+        elif not self._reading and len(self._slots) < MAX_PIPELINED // 2:
+            self._resume()
+
+    def _refuse(self, error: StepError) -> None:
+        """Answers bytes that are no request, after what came before them, and closes."""
+        self._pause()
+        slot = _Slot(close=True)
+        slot.reply = refusal(error).encoded(close=True)
+        self._slots.append(slot)
+        self._flush()
+
+    def _pause(self) -> None:
+        if self._transport is not None and self._reading:
+            self._reading = False
+            self._transport.pause_reading()
+
+    def _resume(self) -> None:
+        if self._transport is not None and not self._reading and self._reader.failure is None:
+            self._reading = True
+            self._transport.resume_reading()

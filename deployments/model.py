@@ -1,0 +1,94 @@
+"""The remote placement: a Serve deployment that answers batches of whole replicas' questions."""
+
+import asyncio
+import contextlib
+from typing import Any, cast
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from ray import serve
+
+from app.config.serving import ModelConfig
+from app.models.engine import Answer, TorchEngine
+from app.models.placement import pin
+from app.stores.trial import Trial
+from app.types import Arrays, Version
+from deployments.models import build_engine, follow
+
+Item = tuple[NDArray[np.generic], Version | None]
+"""One caller's observations [B, …] and the version that is to answer; None for the newest."""
+
+
+class ModelReplica:
+    """One copy of a model; calls that arrive together become one batch."""
+
+    async def __init__(  # type: ignore[misc]  # Serve awaits it.
+        self, config: ModelConfig, name: str, namespace: str, seed: int, first: Arrays | None
+    ) -> None:
+        torch.set_num_threads(1)
+        weights = Trial(namespace).weights(name)
+        device = "cuda" if config.num_gpus and torch.cuda.is_available() else "cpu"
+        self._engine = build_engine(config, seed, first, device)
+        self._fetch = weights.fetch
+        self._following = asyncio.get_running_loop().create_task(follow(self._engine, weights))
+        batched = cast(Any, self._batched)  # Serve adds the setters.
+        batched.set_max_batch_size(config.batching.max_calls)
+        batched.set_batch_wait_timeout_s(config.batching.wait_ms / 1000)
+
+    async def forward(self, observations: NDArray[np.generic], version: Version | None) -> Answer:
+        """Returns the answer to one caller's observations, [B, …].
+
+        Raises:
+          ValueError: They do not have the model's shape, or the version is not pinned; no other caller notices.
+        """
+        spec = self._engine.spec
+        if observations.shape[1:] != spec.observation_shape or not len(observations):
+            raise ValueError(
+                f"observations have shape {observations.shape}; the model takes [B, {spec.observation_shape}]"
+            )
+        if version is not None:
+            await pin(self._engine, version, self._fetch)
+        answer = await self._batched((observations, version))
+        if isinstance(answer, Exception):
+            raise answer
+        return answer
+
+    async def ensure(self, version: Version | None) -> Version:
+        """Pins a version and returns it; None pins the newest."""
+        return await pin(self._engine, version, self._fetch)
+
+    async def check_health(self) -> None:
+        """Raises where the weights are no longer followed."""
+        if self._following.done():
+            self._following.result()
+
+    async def __del__(self) -> None:
+        """Stops to follow the weights."""
+        self._following.cancel()
+        with contextlib.suppress(asyncio.CancelledError):
+            await self._following
+
+    @serve.batch
+    async def _batched(self, items: list[Item]) -> list[Answer | Exception]:
+        """Returns an answer or an error for each caller; callers of one version are answered by one pass."""
+        groups: dict[Version | None, list[int]] = {}
+        for at, (_, version) in enumerate(items):
+            groups.setdefault(version, []).append(at)
+        outcomes: dict[int, Answer | Exception] = {}
+        for version, members in groups.items():
+            outcomes.update(_answer(self._engine, items, members, version))
+        return [outcomes[at] for at in range(len(items))]
+
+
+def _answer(
+    engine: TorchEngine, items: list[Item], members: list[int], version: Version | None
+) -> dict[int, Answer | Exception]:
+    parts = [items[at][0] for at in members]
+    try:
+        whole = engine.forward(np.concatenate(parts), version)
+    except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each caller is told.
+        return dict.fromkeys(members, error)
+    ends = np.cumsum([len(part) for part in parts])[:-1]
+    split = zip(members, np.split(whole.logits, ends), np.split(whole.value, ends), strict=True)
+    return {at: Answer(logits, value, whole.version) for at, logits, value in split}

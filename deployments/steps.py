@@ -1,0 +1,141 @@
+"""Answers HTTP requests with the session table, and with other replicas where they hold the game."""
+
+import asyncio
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Final, Protocol
+
+import orjson
+
+from app.errors import AgentError, BadRequestError, StepError
+from app.sessions.table import SessionTable
+from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
+from app.wire.steps import (
+    PROTOCOL,
+    JsonBody,
+    StepReply,
+    StepRequest,
+    batch_of,
+    batch_reply,
+    body_bytes,
+    parse_whole,
+    step_of,
+)
+
+if TYPE_CHECKING:
+    from app.types import SessionId
+
+
+class Forward(Protocol):
+    """Sends a step to the replica that holds the game."""
+
+    async def __call__(self, request: StepRequest) -> StepReply | None:
+        """Returns that replica's reply; None where no other replica holds it."""
+
+
+class StepService:
+    """What the game port, the peer port and Serve's port have in common."""
+
+    def __init__(self, table: SessionTable, forward: Forward | None, status: Callable[[], dict[str, object]]) -> None:
+        """Makes the service of one replica.
+
+        Args:
+          table: The replica's sessions.
+          forward: Reaches the other replicas; None where there are none.
+          status: Returns what ``/status`` shows; its ``healthy`` and ``ready`` decide ``/healthz`` and ``/readyz``.
+        """
+        self._table = table
+        self._forward = forward
+        self._status = status
+
+    async def answer(self, request: HttpRequest) -> HttpReply:
+        """Returns the reply to a request of a game core.
+
+        Raises:
+          StepError: The request cannot be answered.
+        """
+        return await self._route(request, self._forward)
+
+    async def answer_peer(self, request: HttpRequest) -> HttpReply:
+        """Returns the reply to a request that another replica has forwarded; it is not forwarded again.
+
+        Raises:
+          StepError: The request cannot be answered.
+        """
+        return await self._route(request, None)
+
+    async def _route(self, request: HttpRequest, forward: Forward | None) -> HttpReply:
+        if request.method == b"POST" and request.path == "/step":
+            _check_protocol(request)
+            return _reply(await self._step(step_of(request.fields, request.body), forward))
+        if request.method == b"POST" and request.path == "/steps":
+            _check_protocol(request)
+            steps = batch_of(request.fields, request.body)
+            return HttpReply(200, batch_reply(steps, await self._batch(steps, forward)))
+        if request.method in (b"GET", b"HEAD"):
+            return self._show(request.path)
+        raise _NotFoundError(f"{request.method.decode()} {request.path} is not served; allowed are {_ROUTES}")
+
+    async def _step(self, request: StepRequest, forward: Forward | None) -> StepReply:
+        if forward is not None and request.session and request.session not in self._table:
+            reply = await forward(request)
+            if reply is not None:
+                return reply
+        return await self._table.step(request)
+
+    async def _batch(self, steps: list[StepRequest], forward: Forward | None) -> list[StepReply | StepError]:
+        """Answers all items: those of one session in order, sessions side by side."""
+        answers: list[StepReply | StepError] = [AgentError("not answered")] * len(steps)
+
+        async def run(items: list[int]) -> None:
+            for at in items:
+                try:
+                    answers[at] = await self._step(steps[at], forward)
+                except StepError as error:
+                    answers[at] = error
+
+        sessions: dict[SessionId | int, list[int]] = {}
+        for at, step in enumerate(steps):
+            sessions.setdefault(step.session or at, []).append(at)
+        async with asyncio.TaskGroup() as group:
+            for items in sessions.values():
+                group.create_task(run(items))
+        return answers
+
+    def _show(self, path: str) -> HttpReply:
+        status = self._status()
+        if path == "/status":
+            return HttpReply(200, orjson.dumps(status))
+        wanted = {"/healthz": "healthy", "/readyz": "ready"}.get(path)
+        if wanted is None:
+            raise _NotFoundError(f"GET {path} is not served; allowed are {_ROUTES}")
+        return HttpReply(200 if status[wanted] else 503, orjson.dumps(status))
+
+
+class _NotFoundError(BadRequestError):
+    """There is nothing at this path."""
+
+    status = 404
+
+
+_ROUTES: Final = "POST /step, POST /steps, GET /healthz, GET /readyz, GET /status"
+
+
+def _check_protocol(request: HttpRequest) -> None:
+    given = request.fields.get("protocol")
+    if given is not None and parse_whole("protocol", given) != PROTOCOL:
+        raise _ProtocolError(f"the client speaks protocol {given}, the service {PROTOCOL}")
+
+
+class _ProtocolError(StepError):
+    """Client and service speak different versions of the wire contract."""
+
+    code, status = "protocol_version", 426
+
+
+def _reply(reply: StepReply) -> HttpReply:
+    session = reply.session.encode("latin-1", "replace").replace(b"\r", b"?").replace(b"\n", b"?")
+    headers = [(b"session", session), (b"seq", b"%d" % reply.seq)]
+    if reply.version is not None:
+        headers.append((b"policy_version", str(reply.version).encode()))
+    kind = JSON if isinstance(reply.body, JsonBody) else BYTES
+    return HttpReply(200, body_bytes(reply.body), kind, tuple(headers))

@@ -1,0 +1,146 @@
+import os
+import signal
+import socket
+import sqlite3
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from app.stores.mlflow_store import ModelRegistry, prepare, tracking_uri
+from train.mlflow_run import TrackedTrial
+from train.tracking import Tracker
+
+STEP_S = 0.005
+"""A quick training step: what logging may take of it is 5 %."""
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    root = tmp_path_factory.mktemp("state")
+    prepare(tracking_uri(None, root), root)
+    return root
+
+
+@dataclass
+class Server:
+    """A real MLflow server that can be started late, frozen and thawed."""
+
+    root: Path
+    port: int
+    process: subprocess.Popen[bytes] | None = None
+
+    @property
+    def uri(self) -> str:
+        return f"http://127.0.0.1:{self.port}"
+
+    def start(self) -> None:
+        command = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--port", str(self.port)]
+        command += ["--backend-store-uri", tracking_uri(None, self.root)]
+        command += ["--artifacts-destination", str(self.root / "served")]
+        environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        with (self.root / "server.log").open("wb") as log:
+            self.process = subprocess.Popen(
+                command, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=self.root
+            )
+
+    def signal(self, number: signal.Signals) -> None:
+        assert self.process is not None
+        os.killpg(self.process.pid, number)
+
+    @contextmanager
+    def frozen(self) -> Iterator[None]:
+        self.signal(signal.SIGSTOP)
+        try:
+            yield
+        finally:
+            self.signal(signal.SIGCONT)
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[Server]:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        server = Server(root, probe.getsockname()[1])
+    yield server
+    if server.process is not None:
+        server.signal(signal.SIGKILL)
+        server.process.wait(timeout=10)
+
+
+def until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
+    deadline = time.monotonic() + timeout_s
+    while not condition():
+        assert time.monotonic() < deadline, f"not true after {timeout_s} s"
+        time.sleep(0.05)
+
+
+def stored(root: Path, run_id: str) -> list[tuple[str, int, float]]:
+    with closing(sqlite3.connect(root / "mlflow.db")) as connection:
+        query = "select key, step, value from metrics where run_uuid = ? order by step, key"
+        return connection.execute(query, (run_id,)).fetchall()
+
+
+def log(tracker: Tracker, steps: range) -> float:
+    """Logs one value a step and returns the seconds that this took in all."""
+    start_s = time.perf_counter()
+    for step in steps:
+        tracker.log(step, {"x": float(step)}, time_s=1000.0 + step)
+    return time.perf_counter() - start_s
+
+
+def test_a_server_that_starts_late_freezes_and_comes_back_slows_no_step_and_loses_nothing(
+    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    tracker = Tracker(server.uri, server.root, TrackedTrial("served", "first", {"seed": 1}))
+    tracker.start()
+    spent_s = log(tracker, range(100))
+    until(lambda: "is away" in caplog.text)
+    server.start()
+    run_id = tracker.run_id(timeout_s=40)
+    until(lambda: len(stored(server.root, run_id)) == 100)
+    caplog.clear()
+    with server.frozen():
+        spent_s += log(tracker, range(100, 200))
+        until(lambda: "is away" in caplog.text)
+        spent_s += log(tracker, range(200, 300))
+    assert tracker.close("FINISHED", timeout_s=20)
+    assert [(step, value) for _, step, value in stored(server.root, run_id)] == [(n, float(n)) for n in range(300)]
+    assert tracker.dropped == 0
+    assert sum("is away" in record.message for record in caplog.records) == 1
+    assert spent_s / 300 < 0.05 * STEP_S
+
+
+def test_closing_against_a_frozen_server_ends_in_time_and_counts_what_is_left(
+    server: Server, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    tracker = Tracker(server.uri, server.root, TrackedTrial("served", "second", {}))
+    tracker.start()
+    tracker.run_id(timeout_s=20)
+    with server.frozen():
+        log(tracker, range(10))
+        start_s = time.monotonic()
+        assert not tracker.close("FINISHED", timeout_s=0.5)
+        assert time.monotonic() - start_s < 1
+        assert tracker.dropped == 10
+        until(lambda: not tracker._thread.is_alive(), timeout_s=5)
+
+
+def test_a_model_goes_to_a_server_and_back(server: Server, tmp_path: Path) -> None:
+    tracker = Tracker(server.uri, server.root, TrackedTrial("served", "third", {}))
+    tracker.start()
+    (tmp_path / "model").mkdir()
+    (tmp_path / "model" / "weights.safetensors").write_bytes(b"weights")
+    registry = ModelRegistry(server.uri, tmp_path)
+    run_id = tracker.run_id(timeout_s=20)
+    assert registry.register("served.model", tmp_path / "model", run_id, {"updates": "7"}, "champion") == 1
+    assert tracker.close("FINISHED", timeout_s=20)
+    got = registry.download("models:/served.model@champion", tmp_path / "to")
+    assert (got / "weights.safetensors").read_bytes() == b"weights"

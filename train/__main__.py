@@ -1,0 +1,88 @@
+"""``python -m train --config FILE``: trains the model that a running service plays."""
+
+import argparse
+import logging
+import signal
+import sys
+import threading
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Final
+
+import ray
+from rich.console import Console
+
+from app.config.active import active
+from app.config.load import load
+from app.config.root import ExperimentConfig
+from app.errors import ServiceNotFoundError, SparringError
+from app.stores.names import namespace_of
+from app.stores.trial import Trial
+from train.session import TrainingSession
+
+LOOK_S: Final = 0.5
+"""Seconds between two looks whether training has ended."""
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    """Trains until the trainer ends or is told to, and returns the exit code."""
+    parser = argparse.ArgumentParser(
+        prog="python -m train", description="Trains the model that a running service plays."
+    )
+    parser.add_argument("--config", type=Path, required=True, help="config file")
+    parser.add_argument("--set", action="append", default=[], metavar="a.b=c", help="override; may be repeated")
+    parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint of the trial")
+    given = parser.parse_args(arguments)
+    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    errors = Console(stderr=True, soft_wrap=True)
+    try:
+        config = active(load(given.config, given.set))
+        train(config, resume=given.resume)
+    except SparringError as error:
+        errors.print(f"[bold red]error[/]: {error}", highlight=False)
+        return 1
+    return 0
+
+
+def train(config: ExperimentConfig, *, resume: bool) -> None:
+    """Trains in the cluster that runs the service; SIGINT and SIGTERM end it with a checkpoint and a champion.
+
+    Raises:
+      SparringError: There is no service, or training failed.
+    """
+    connect()
+    trial = Trial(namespace_of(config.run))
+    session = TrainingSession(config, trial, Path(trial.directory.info().home), resume=resume)
+    stop = threading.Event()
+    for ending in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(ending, lambda *_: stop.set())
+    session.start()
+    succeeded = False
+    try:
+        while not session.training.join(LOOK_S):
+            if stop.is_set():
+                session.training.stop()
+        number = session.promote(session.pin())
+        logging.getLogger(__name__).info("registered model version %d as the champion", number)
+        succeeded = True
+    finally:
+        session.close(succeeded=succeeded)
+
+
+def connect() -> None:
+    """Joins the running cluster.
+
+    Raises:
+      ServiceNotFoundError: There is none.
+    """
+    try:
+        ray.init(address="auto", log_to_driver=True)
+    except ConnectionError as error:
+        raise ServiceNotFoundError(
+            "no Ray cluster runs here; start one with 'ray start --head' and the service with 'serve run "
+            "serve_config.yaml', then train with 'ray job submit --working-dir . -- python -m train --config FILE'"
+        ) from error
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,104 @@
+"""Checkpoints of a learner: whole or absent, the newest few kept."""
+
+import logging
+import shutil
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Final
+
+import torch
+
+from app.errors import CheckpointError
+
+SCHEMA_VERSION: Final = 1
+FILE: Final = "learner.pt"
+UNFINISHED: Final = ".unfinished-"
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LearnerState:
+    """All that training goes on from."""
+
+    model: dict[str, Any]
+    optimizer: dict[str, Any]
+    updates: int
+    """Updates done; batches are shuffled by it, so that a resumed run draws what the uninterrupted one would."""
+    generation: int
+    random_state: torch.Tensor
+    """torch's global generator."""
+    spec_hash: str
+    run: str
+    """The driver's start that wrote it."""
+    schema_version: int = SCHEMA_VERSION
+
+    def check(self, spec_hash: str) -> None:
+        """Does nothing where the state fits the network.
+
+        Raises:
+          CheckpointError: It is of another network.
+        """
+        if self.spec_hash != spec_hash:
+            raise CheckpointError(
+                f"the checkpoint at update {self.updates} is of a network with the shapes {self.spec_hash}; "
+                f"the config builds {spec_hash}"
+            )
+
+
+class Checkpoints:
+    """A folder with one subfolder a checkpoint, named by its update."""
+
+    def __init__(self, folder: Path, keep: int) -> None:
+        self._folder = folder
+        self._keep = keep
+
+    def newest(self) -> Path | None:
+        """Returns the newest whole checkpoint; None where there is none."""
+        found = sorted(path for path in self._folder.glob("[0-9]*") if (path / FILE).is_file())
+        return found[-1] if found else None
+
+    def save(self, state: LearnerState) -> Path:
+        """Writes a checkpoint, then removes the oldest beyond those kept.
+
+        Raises:
+          CheckpointError: It cannot be written; those before it are as they were.
+        """
+        target = self._folder / f"{state.updates:010d}"
+        unfinished = self._folder / f"{UNFINISHED}{target.name}"
+        try:
+            unfinished.mkdir(parents=True, exist_ok=True)
+            torch.save(asdict(state), unfinished / FILE)
+            if target.exists():
+                shutil.rmtree(target)
+            unfinished.replace(target)
+        except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError.
+            shutil.rmtree(unfinished, ignore_errors=True)
+            raise CheckpointError(
+                f"cannot write checkpoint {target}: {error}; the newest good one is {self.newest() or 'none'}. "
+                "Make room on that disk, or set SPARRING_HOME to another"
+            ) from error
+        self._remove_old()
+        return target
+
+    def _remove_old(self) -> None:
+        whole = sorted(path for path in self._folder.glob("[0-9]*") if path.is_dir())
+        for path in whole[: -self._keep]:
+            shutil.rmtree(path, ignore_errors=True)
+
+
+def load_state(path: Path) -> LearnerState:
+    """Returns the state of a checkpoint.
+
+    Raises:
+      CheckpointError: It cannot be read, or is of another schema.
+    """
+    try:
+        raw = torch.load(path / FILE, map_location="cpu", weights_only=True)
+    except (OSError, RuntimeError, ValueError) as error:
+        raise CheckpointError(f"cannot read checkpoint {path}: {error}") from error
+    if raw["schema_version"] != SCHEMA_VERSION:
+        raise CheckpointError(
+            f"checkpoint {path} has schema version {raw['schema_version']}; allowed is {SCHEMA_VERSION}"
+        )
+    return LearnerState(**raw)

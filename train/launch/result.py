@@ -1,0 +1,34 @@
+"""What a launch came to."""
+
+import math
+from dataclasses import asdict, dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class LaunchResult:
+    """The last line of ``sparring launch``, as JSON."""
+
+    solved: bool
+    seconds_from_launch: float
+    """From the start of the process to the end of the evaluation that reached the goal."""
+    env_steps: int
+    """Training ticks."""
+    eval_mean: float | None
+    """Mean return of the evaluation games; None where none were played."""
+    served_eval_mean: float | None
+    """Mean return against the served champion; None where none was served."""
+    policy_lag_mean: float | None
+    """Mean over all updates of the rows' lag, in published versions."""
+    policy_lag_max: float | None
+    seconds_to_first_update: float | None
+    updates: int
+    memory_mib: float
+    """Proportional set size of all our processes when the goal was reached."""
+
+    def as_dict(self) -> dict[str, object]:
+        """Returns the result with floats rounded to what is meant by them."""
+        return {name: _rounded(value) for name, value in asdict(self).items()}
+
+
+def _rounded(value: object) -> object:
+    return round(value, 3) if isinstance(value, float) and math.isfinite(value) else value

@@ -1,0 +1,238 @@
+"""What each learner worker does, from the first batch to the last checkpoint."""
+
+import logging
+import time
+import traceback
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import ray
+import ray.train
+import ray.train.torch
+import torch
+from ray.train.collective import broadcast_from_rank_zero
+from torch import Tensor, nn
+
+from app.algorithms.learner import PpoLearner, PpoSettings
+from app.algorithms.ppo import PpoCoefficients
+from app.config.root import ExperimentConfig
+from app.errors import CheckpointError, SparringError
+from app.models.module import build_module, hash_of
+from app.replay.freshness import freshness
+from app.seeding import derive
+from app.stores.metrics import Update
+from app.stores.trial import Trial
+from app.types import RowKind, Version
+from train.checkpoint import Checkpoints, LearnerState, load_state
+from train.data import NAME
+from train.publish import Publisher
+
+if TYPE_CHECKING:
+    from app.config.training import TrainerConfig
+
+SENT_MAX: Final = 8
+"""Releases of credits under way before the oldest is waited for."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class LoopArgs:
+    """What the driver gives to each worker."""
+
+    config: ExperimentConfig
+    trainer: str
+    namespace: str
+    checkpoints: str
+    """Folder of the trial's checkpoints."""
+    resume: bool
+    """Go on from the newest checkpoint."""
+    run: str
+    """The driver's start; workers that follow a failed group of the same run go on from its newest checkpoint."""
+
+
+def run_worker(loop_args: dict[str, LoopArgs]) -> None:
+    """Trains until the stream ends; Ray Train calls it in each worker.
+
+    A Python error would fail again, so it is not worth a restart: it is noted for the driver, which raises it, and
+    workers that Ray Train starts in spite of it return at once. A worker whose process dies is restarted.
+    """
+    args = loop_args["args"]
+    metrics = Trial(args.namespace).metrics
+    if metrics.failure(args.run) is not None:
+        return
+    torch.set_num_threads(1)
+    try:
+        Worker(args).run()
+    except Exception as error:
+        reason = str(error) if isinstance(error, SparringError) else traceback.format_exc()
+        metrics.fail(args.run, f"{type(error).__name__} in learner worker: {reason}")
+        if ray.train.get_context().get_world_size() > 1:
+            raise  # Returning would leave the other workers in a collective.
+
+
+class Worker:
+    """One data-parallel learner worker; rank 0 also publishes and saves."""
+
+    def __init__(self, args: LoopArgs) -> None:
+        self._args = args
+        self._config: TrainerConfig = args.config.trainers[args.trainer]
+        self._input = self._config.inputs[0]
+        context = ray.train.get_context()
+        self._rank, self._workers = context.get_world_rank(), context.get_world_size()
+        trial = Trial(args.namespace)
+        self._buffer = trial.buffer(self._input.buffer)
+        model = args.config.models[self._config.model]
+        self._module = build_module(model.factory, model.kwargs, args.config.run.seed)
+        self._hash = hash_of(self._module)
+        self._wrapped: nn.Module = ray.train.torch.prepare_model(self._module)
+        self._optimizer = self._make_optimizer()
+        self._checkpoints = Checkpoints(Path(args.checkpoints), self._config.checkpoints_kept)
+        self._updates = 0
+        self._restore()
+        weights = trial.weights(self._config.model)
+        generation = self._same_on_all(weights.begin(self._hash) if self._rank == 0 else 0)
+        self._publisher = Publisher(weights, trial.metrics, generation)
+        self._learner = self._make_learner()
+        self._saved_s = time.monotonic()
+        self._releases: list[ray.ObjectRef[Any]] = []
+
+    def run(self) -> None:
+        """Learns from each batch of the stream, publishes between updates, and saves at the end."""
+        started_s = time.monotonic()
+        for batch in self._batches():
+            waited_s = time.monotonic() - started_s
+            self._check_whole(batch)
+            if self._publisher.version.number < 0:
+                self._begin()
+            elif bool((batch["weight"] > 0).any()):
+                self._learn(batch, waited_s)
+            self._release(int(batch["batch"][0]))
+            if self._config.max_updates is not None and self._updates >= self._config.max_updates:
+                break
+            started_s = time.monotonic()
+        self._finish()
+
+    def _begin(self) -> None:
+        """Publishes the first weights: the stream has shown with an empty batch that it is up."""
+        self._note_version()
+        if self._rank == 0:
+            self._publisher.report(Update(self._updates, time.time(), {}))
+
+    def _learn(self, batch: dict[str, Tensor], waited_s: float) -> None:
+        started_s = time.monotonic()
+        fresh = freshness(batch, self._publisher.version, self._max_lag())
+        batch["weight"] = fresh.weight
+        shuffle = torch.Generator().manual_seed(derive(self._args.config.run.seed, self._rank, self._updates))
+        metrics = self._learner.update(batch, shuffle)
+        if not metrics:
+            _log.warning("a batch held no row of this generation within the lag bound; nothing was learned")
+            return
+        self._updates += 1
+        if self._updates % self._config.publish_every_updates == 0:
+            self._note_version()
+        if self._rank == 0:
+            timing = {"wait_s": waited_s, "update_s": time.monotonic() - started_s}
+            self._publisher.report(Update(self._updates, time.time(), metrics | fresh.metrics() | timing))
+        self._save_if_due()
+
+    def _note_version(self) -> None:
+        """Rank 0 publishes; the others count along, since the lag of their rows is measured against it."""
+        if self._rank == 0:
+            self._publisher.publish(self._module)
+        else:
+            self._publisher.version = Version(self._publisher.version.generation, self._publisher.version.number + 1)
+
+    def _finish(self) -> None:
+        if self._rank == 0:
+            self._checkpoints.save(self._state())
+            self._publisher.close()
+            self._buffer.close()
+        ray.get(self._releases, timeout=60)
+
+    def _batches(self) -> Iterator[dict[str, Tensor]]:
+        shard = ray.train.get_dataset_shard(NAME)
+        device = ray.train.torch.get_device()
+        yield from shard.iter_torch_batches(batch_size=None, prefetch_batches=0, device=device)
+
+    def _check_whole(self, batch: Mapping[str, Tensor]) -> None:
+        """Raises where Ray Data cut a batch: a trajectory would lose its bootstrap row in silence."""
+        rows, ids = len(batch["batch"]), torch.unique(batch["batch"]).tolist()
+        if rows != self._input.batch_rows or len(ids) != 1 or int(batch["kind"][-1]) == RowKind.STEP:
+            raise SparringError(
+                f"a block of {rows} rows of the batches {ids} arrived instead of one batch of "
+                f"{self._input.batch_rows}; Ray Data has cut or joined blocks"
+            )
+
+    def _release(self, batch_id: int) -> None:
+        self._releases.append(self._buffer.release(self._rank, batch_id))
+        while len(self._releases) > SENT_MAX:
+            ray.get(self._releases.pop(0), timeout=60)
+
+    def _max_lag(self) -> int:
+        return self._args.config.buffers[self._input.buffer].max_policy_lag
+
+    def _save_if_due(self) -> None:
+        if self._rank != 0 or time.monotonic() - self._saved_s < self._config.checkpoint_every_s:
+            return
+        self._saved_s = time.monotonic()
+        try:
+            self._checkpoints.save(self._state())
+        except CheckpointError as error:  # What is in memory would be lost by stopping; the last save must succeed.
+            _log.error("%s", error)  # The message says it all.
+
+    def _state(self) -> LearnerState:
+        return LearnerState(
+            self._module.state_dict(),
+            self._optimizer.state_dict(),
+            self._updates,
+            self._publisher.version.generation,
+            torch.get_rng_state(),
+            self._hash,
+            self._args.run,
+        )
+
+    def _restore(self) -> None:
+        """Goes on from the newest checkpoint where asked to, or where it is of this very run."""
+        path = self._checkpoints.newest()
+        state = None if path is None else load_state(path)
+        if state is None or not (self._args.resume or state.run == self._args.run):
+            return
+        state.check(self._hash)
+        self._module.load_state_dict(state.model)
+        self._optimizer.load_state_dict(state.optimizer)
+        torch.set_rng_state(state.random_state)
+        self._updates = state.updates
+
+    def _same_on_all(self, number: int) -> int:
+        """Returns rank 0's number on all ranks."""
+        return int(broadcast_from_rank_zero(number)) if self._workers > 1 else number
+
+    def _make_optimizer(self) -> torch.optim.Optimizer:
+        settings = self._config.optimizer
+        return torch.optim.Adam(self._wrapped.parameters(), settings.learning_rate, eps=settings.epsilon, fused=True)
+
+    def _make_learner(self) -> PpoLearner:
+        ppo = self._input.algorithm
+        settings = PpoSettings(
+            gamma=ppo.gamma,
+            gae_lambda=ppo.gae_lambda,
+            coefficients=PpoCoefficients(ppo.clip_epsilon, ppo.value_coef, ppo.entropy_coef),
+            epochs=ppo.epochs,
+            minibatches=max(1, self._input.batch_rows // ppo.minibatch_rows),
+            max_grad_norm=self._config.optimizer.max_grad_norm,
+        )
+        reduce_sum = _reduce_over_workers if self._workers > 1 else _identity
+        return PpoLearner(self._wrapped, self._optimizer, settings, self._workers, reduce_sum)
+
+
+def _identity(x: Tensor) -> Tensor:
+    return x
+
+
+def _reduce_over_workers(x: Tensor) -> Tensor:
+    total = x.to(ray.train.torch.get_device())
+    torch.distributed.all_reduce(total)
+    return total.cpu()

@@ -1,0 +1,118 @@
+"""Starts a TorchTrainer on the stream of a trial's buffer, and ends it."""
+
+import os
+import threading
+import uuid
+from pathlib import Path
+
+import ray
+from ray.train import FailureConfig, RunConfig, ScalingConfig
+from ray.train.torch import TorchTrainer
+from ray.train.v2.api.exceptions import TrainingFailedError
+
+from app.config.root import ExperimentConfig
+from app.errors import ConfigError, TrainingError
+from app.models.module import build_module, spec_of
+from app.stores.trial import Trial
+from train.data import NAME, OwnStreams, stream
+from train.env import WORKER_ENV
+from train.loop import LoopArgs, run_worker
+
+
+class TrainingRun:
+    """One trainer from start to end, in a thread of its own."""
+
+    def __init__(self, config: ExperimentConfig, trial: Trial, home: Path, *, resume: bool) -> None:
+        """Prepares the trainer.
+
+        Args:
+          config: Config with the components of its mode.
+          trial: Stores of the running service.
+          home: State root that the service resolved.
+          resume: Go on from the newest checkpoint.
+
+        Raises:
+          ConfigError: The config has no trainer.
+        """
+        if not config.trainers:
+            raise ConfigError("there is nothing to train: add a trainer under trainers")
+        if len(config.trainers) > 1:
+            raise ConfigError(f"one trainer runs at a time at present, got {', '.join(config.trainers)}")
+        self.name = next(iter(config.trainers))
+        self.run = uuid.uuid4().hex
+        self._config = config
+        self._trial = trial
+        self._folder = home / config.run.trial
+        self._resume = resume
+        self._error: BaseException | None = None
+        self._thread = threading.Thread(target=self._fit, name="trainer", daemon=True)
+
+    def start(self) -> None:
+        """Starts to train."""
+        self._trial.metrics.begin()
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Ends the stream; the trainer saves and returns."""
+        self._trial.buffer(self._config.trainers[self.name].inputs[0].buffer).close()
+
+    def running(self) -> bool:
+        """Returns whether training goes on."""
+        return self._thread.is_alive()
+
+    def wait(self, timeout_s: float) -> None:
+        """Waits for the end, however it comes."""
+        self._thread.join(timeout_s)
+
+    def join(self, timeout_s: float | None = None) -> bool:
+        """Waits for the end and returns whether it came.
+
+        Raises:
+          TrainingError: Training failed; the message is the failed worker's.
+        """
+        self._thread.join(timeout_s)
+        if self._thread.is_alive():
+            return False
+        reason = self._trial.metrics.failure(self.run)
+        if reason is not None:
+            raise TrainingError(reason)
+        if self._error is not None:
+            raise TrainingError(f"training failed: {self._error}") from self._error
+        return True
+
+    def _fit(self) -> None:
+        try:
+            self._trainer().fit()
+        except (TrainingFailedError, ray.exceptions.RayError, RuntimeError, ValueError) as error:
+            self._error = error
+
+    def _trainer(self) -> TorchTrainer:
+        trainer = self._config.trainers[self.name]
+        model, wanted = self._config.models[trainer.model], trainer.inputs[0]
+        spec = spec_of(build_module(model.factory, model.kwargs, self._config.run.seed))
+        buffer = self._trial.buffer(wanted.buffer)
+        streams = OwnStreams(lambda rank, group: stream(buffer, spec, wanted.batch_rows, rank, group))
+        args = LoopArgs(
+            self._config, self.name, self._trial.namespace, str(self._folder / "checkpoints"), self._resume, self.run
+        )
+        resources = {"CPU": trainer.num_cpus} | ({"GPU": trainer.num_gpus} if trainer.num_gpus else {})
+        return TorchTrainer(
+            run_worker,
+            train_loop_config={"args": args},
+            scaling_config=ScalingConfig(
+                num_workers=trainer.workers, use_gpu=trainer.num_gpus > 0, resources_per_worker=resources
+            ),
+            datasets={NAME: stream(buffer, spec, wanted.batch_rows, 0, "")},
+            dataset_config=streams,
+            run_config=RunConfig(  # type: ignore[call-arg]  # Its type is still that of the old API.
+                name=self.run,
+                storage_path=str(self._folder / "ray_train"),
+                failure_config=FailureConfig(max_failures=trainer.max_restarts),
+                worker_runtime_env={"env_vars": missing_env()} if missing_env() else None,
+            ),
+        )
+
+
+def missing_env() -> dict[str, str]:
+    """Returns what the cluster's processes do not have in their environment; a worker process of its own gets it."""
+    return {name: value for name, value in WORKER_ENV.items() if os.environ.get(name) != value}

@@ -1,0 +1,80 @@
+"""One training run with all that accompanies it: the trainer, its metrics, the champion at the end."""
+
+import time
+from pathlib import Path
+from typing import Final
+
+from app.config.root import ExperimentConfig
+from app.errors import TrackingError
+from app.metrics.tensorboard import TensorBoardWriter
+from app.stores.mlflow_store import ModelRegistry, tracking_uri
+from app.stores.trial import Trial
+from app.types import Version
+from train.mlflow_run import TrackedTrial, git_commit
+from train.monitor import Monitor
+from train.promote import promote
+from train.run import TrainingRun
+from train.tracking import Tracker
+
+CLOSE_TIMEOUT_S: Final = 20.0
+"""Longest wait for the tracking store when all else is done."""
+
+
+class TrainingSession:
+    """What ``python -m train`` and the launcher have in common."""
+
+    def __init__(self, config: ExperimentConfig, trial: Trial, home: Path, *, resume: bool) -> None:
+        """Checks what could fail late.
+
+        Raises:
+          ConfigError: There is nothing to train.
+          TrackingError: The tracking store cannot be used.
+        """
+        self._config = config
+        self.trial = trial
+        self.training = TrainingRun(config, trial, home, resume=resume)
+        self.uri = tracking_uri(config.tracking.mlflow_uri, home)
+        tracked = TrackedTrial(
+            config.run.project, config.run.trial, config.model_dump(mode="json"), git_commit(Path.cwd())
+        )
+        self._tracker = Tracker(self.uri, home, tracked)
+        self._tracker.check()
+        self._registry = ModelRegistry(self.uri, home)
+        self.tensorboard = home / config.run.trial / "tensorboard"
+        writer = (
+            TensorBoardWriter(self.tensorboard / time.strftime("%Y%m%d-%H%M%S"))
+            if config.tracking.tensorboard
+            else None
+        )
+        self._monitor = Monitor(trial.metrics, self._tracker, writer)
+
+    def start(self) -> None:
+        """Starts to train."""
+        self.training.start()
+        self._monitor.start()
+
+    def promote(self, version: Version) -> int:
+        """Registers weights as the champion and returns the number of the model version.
+
+        Raises:
+          TrackingError: MLflow does not take them.
+        """
+        model = self._config.trainers[self.training.name].model
+        return promote(self._config, model, self.trial, version, self._tracker, self._registry)
+
+    def pin(self) -> Version:
+        """Returns the newest published version and keeps its weights.
+
+        Raises:
+          TrackingError: Nothing was published, so there is nothing to play or to register.
+        """
+        model = self._config.trainers[self.training.name].model
+        version = self.trial.weights(model).pin()
+        if version is None:
+            raise TrackingError(f"no weights of {model!r} were published; there is nothing to register")
+        return version
+
+    def close(self, *, succeeded: bool) -> None:
+        """Writes what is left to MLflow and TensorBoard and ends the run."""
+        self._monitor.close(CLOSE_TIMEOUT_S)
+        self._tracker.close("FINISHED" if succeeded else "FAILED", CLOSE_TIMEOUT_S)
