@@ -32,7 +32,7 @@ class ModelReplica:
         self._engine = build_engine(config, seed, first, device)
         self._fetch = weights.fetch
         self._following = asyncio.get_running_loop().create_task(follow(self._engine, weights))
-        batched = cast(Any, self._batched)  # Serve adds the setters.
+        batched = cast("Any", self._batched)  # Serve adds the setters.
         batched.set_max_batch_size(config.batching.max_calls)
         batched.set_batch_wait_timeout_s(config.batching.wait_ms / 1000)
 

@@ -70,7 +70,8 @@ class StepService:
         if request.method == b"POST" and request.path == "/steps":
             _check_protocol(request)
             steps = batch_of(request.fields, request.body)
-            return HttpReply(200, batch_reply(steps, await self._batch(steps, forward)))
+            answers = await self._batch(steps, forward)
+            return HttpReply(200, batch_reply(steps, answers), headers=_version_header(answers))
         if request.method in (b"GET", b"HEAD"):
             return self._show(request.path)
         raise _NotFoundError(f"{request.method.decode()} {request.path} is not served; allowed are {_ROUTES}")
@@ -130,6 +131,12 @@ class _ProtocolError(StepError):
     """Client and service speak different versions of the wire contract."""
 
     code, status = "protocol_version", 426
+
+
+def _version_header(answers: list[StepReply | StepError]) -> tuple[tuple[bytes, bytes], ...]:
+    """Returns the header that names the weights behind a batch, where all answers are of one version."""
+    versions = {answer.version for answer in answers if isinstance(answer, StepReply)} - {None}
+    return tuple((b"policy_version", str(version).encode()) for version in versions) if len(versions) == 1 else ()
 
 
 def _reply(reply: StepReply) -> HttpReply:

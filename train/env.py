@@ -1,9 +1,26 @@
-"""What the processes of the learner need in their environment."""
+"""Settings of Ray that a learner needs in the environment of its processes."""
 
+import os
 from typing import Final
+
+import ray
 
 WORKER_ENV: Final = {
     # A block that comes alone would wait for 100 ms in Ray Data's executor; it reads this at import.
     "RAY_DATA_METADATA_PREFETCH_ON_THREAD": "0",
     "OMP_NUM_THREADS": "1",
 }
+
+
+def missing_env() -> dict[str, str]:
+    """Returns what the cluster's processes lack; a worker process of its own must be given it.
+
+    A cluster that this process started has inherited what this process has.
+    """
+    return {name: value for name, value in WORKER_ENV.items() if os.environ.get(name) != value}
+
+
+def spare_watcher() -> None:
+    """Keeps Ray Train from watching for the preemption of nodes where there is one node: it would go with it."""
+    if len(ray.nodes()) == 1:  # type: ignore[no-untyped-call]
+        os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")

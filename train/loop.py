@@ -15,8 +15,6 @@ import torch
 from ray.train.collective import broadcast_from_rank_zero
 from torch import Tensor, nn
 
-from app.algorithms.learner import PpoLearner, PpoSettings
-from app.algorithms.ppo import PpoCoefficients
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError, SparringError
 from app.models.module import build_module, hash_of
@@ -27,6 +25,7 @@ from app.stores.trial import Trial
 from app.types import RowKind, Version
 from train.checkpoint import Checkpoints, LearnerState, load_state
 from train.data import NAME
+from train.learning import make_learner, make_optimizer
 from train.publish import Publisher
 
 if TYPE_CHECKING:
@@ -88,14 +87,15 @@ class Worker:
         self._module = build_module(model.factory, model.kwargs, args.config.run.seed)
         self._hash = hash_of(self._module)
         self._wrapped: nn.Module = ray.train.torch.prepare_model(self._module)
-        self._optimizer = self._make_optimizer()
+        self._optimizer = make_optimizer(self._config, self._wrapped)
         self._checkpoints = Checkpoints(Path(args.checkpoints), self._config.checkpoints_kept)
         self._updates = 0
         self._restore()
         weights = trial.weights(self._config.model)
         generation = self._same_on_all(weights.begin(self._hash) if self._rank == 0 else 0)
         self._publisher = Publisher(weights, trial.metrics, generation)
-        self._learner = self._make_learner()
+        reduce_sum = _reduce_over_workers if self._workers > 1 else _identity
+        self._learner = make_learner(self._config, self._wrapped, self._optimizer, self._workers, reduce_sum)
         self._saved_s = time.monotonic()
         self._releases: list[ray.ObjectRef[Any]] = []
 
@@ -209,23 +209,6 @@ class Worker:
     def _same_on_all(self, number: int) -> int:
         """Returns rank 0's number on all ranks."""
         return int(broadcast_from_rank_zero(number)) if self._workers > 1 else number
-
-    def _make_optimizer(self) -> torch.optim.Optimizer:
-        settings = self._config.optimizer
-        return torch.optim.Adam(self._wrapped.parameters(), settings.learning_rate, eps=settings.epsilon, fused=True)
-
-    def _make_learner(self) -> PpoLearner:
-        ppo = self._input.algorithm
-        settings = PpoSettings(
-            gamma=ppo.gamma,
-            gae_lambda=ppo.gae_lambda,
-            coefficients=PpoCoefficients(ppo.clip_epsilon, ppo.value_coef, ppo.entropy_coef),
-            epochs=ppo.epochs,
-            minibatches=max(1, self._input.batch_rows // ppo.minibatch_rows),
-            max_grad_norm=self._config.optimizer.max_grad_norm,
-        )
-        reduce_sum = _reduce_over_workers if self._workers > 1 else _identity
-        return PpoLearner(self._wrapped, self._optimizer, settings, self._workers, reduce_sum)
 
 
 def _identity(x: Tensor) -> Tensor:

@@ -1,7 +1,8 @@
 """Carries the trainer's metrics from the metric store to MLflow and TensorBoard."""
 
 import threading
-from typing import Final, Protocol
+import time
+from typing import Final
 
 from app.metrics.tensorboard import TensorBoardWriter
 from app.stores.metrics import Metrics
@@ -9,17 +10,15 @@ from train.tracking import Tracker
 
 PERIOD_S: Final = 1.0
 """Seconds between two looks."""
+TRACK_AFTER_S: Final = 20.0
+"""Seconds before MLflow is imported, which costs 2 CPU seconds and 150 MiB: a start needs both itself.
 
-
-class Sink(Protocol):
-    """Takes the metrics of one update."""
-
-    def __call__(self, step: int, metrics: "dict[str, float]", time_s: float) -> None:
-        """Takes them without waiting."""
+What comes before is kept and written then, or at the end of a shorter run.
+"""
 
 
 class Monitor:
-    """A thread that looks for new updates; MLflow is imported with the first one, so that it never sits in a start."""
+    """A thread that looks for new updates, and opens the MLflow run once training has lasted for a while."""
 
     def __init__(self, metrics: Metrics, tracker: Tracker, tensorboard: TensorBoardWriter | None) -> None:
         self._metrics = metrics
@@ -27,6 +26,8 @@ class Monitor:
         self._tensorboard = tensorboard
         self._seen = 0
         self._tracking = False
+        self._opening = threading.Lock()
+        self._started_s = time.monotonic()
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._work, name="monitor", daemon=True)
 
@@ -34,24 +35,32 @@ class Monitor:
         """Starts to look."""
         self._thread.start()
 
+    def track(self) -> None:
+        """Opens the MLflow run now, if it is not open."""
+        with self._opening:
+            if not self._tracking:
+                self._tracking = True
+                self._tracker.start()
+
     def close(self, timeout_s: float) -> None:
-        """Takes over what is left and ends; the tracker stays open for who registers models."""
+        """Takes over what is left and ends."""
         self._stop.set()
         self._thread.join(timeout_s)
         self._look()
+        if self._seen:
+            self.track()
         if self._tensorboard is not None:
             self._tensorboard.close()
 
     def _work(self) -> None:
         while not self._stop.wait(PERIOD_S):
             self._look()
+            if self._seen and time.monotonic() - self._started_s > TRACK_AFTER_S:
+                self.track()
 
     def _look(self) -> None:
         for update in self._metrics.updates_after(self._seen):
             self._seen = update.number
-            if not self._tracking:
-                self._tracking = True
-                self._tracker.start()
             self._tracker.log(update.number, update.metrics, update.time_s)
             if self._tensorboard is not None:
                 self._tensorboard.scalars(update.number, update.metrics, update.time_s)

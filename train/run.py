@@ -1,6 +1,5 @@
 """Starts a TorchTrainer on the stream of a trial's buffer, and ends it."""
 
-import os
 import threading
 import uuid
 from pathlib import Path
@@ -15,7 +14,7 @@ from app.errors import ConfigError, TrainingError
 from app.models.module import build_module, spec_of
 from app.stores.trial import Trial
 from train.data import NAME, OwnStreams, stream
-from train.env import WORKER_ENV
+from train.env import missing_env, spare_watcher
 from train.loop import LoopArgs, run_worker
 
 
@@ -81,6 +80,7 @@ class TrainingRun:
         return True
 
     def _fit(self) -> None:
+        spare_watcher()
         try:
             self._trainer().fit()
         except (TrainingFailedError, ray.exceptions.RayError, RuntimeError, ValueError) as error:
@@ -111,8 +111,3 @@ class TrainingRun:
                 worker_runtime_env={"env_vars": missing_env()} if missing_env() else None,
             ),
         )
-
-
-def missing_env() -> dict[str, str]:
-    """Returns what the cluster's processes do not have in their environment; a worker process of its own gets it."""
-    return {name: value for name, value in WORKER_ENV.items() if os.environ.get(name) != value}

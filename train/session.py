@@ -59,6 +59,7 @@ class TrainingSession:
         Raises:
           TrackingError: MLflow does not take them.
         """
+        self._monitor.track()
         model = self._config.trainers[self.training.name].model
         return promote(self._config, model, self.trial, version, self._tracker, self._registry)
 

@@ -50,7 +50,7 @@ class Weights:
         Raises:
           ModelMismatchError: They are no longer kept.
         """
-        return cast("Arrays", ray.get(_only(self._handle.get("fetch", self._model, version), version), timeout=60))
+        return ray.get(_only(self._handle.get("fetch", self._model, version), version), timeout=60)
 
     async def fetch(self, version: Version) -> Arrays:
         """Returns the weights of a version.

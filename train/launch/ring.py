@@ -53,6 +53,7 @@ class Cluster:
     """A local Ray cluster that ends with this process."""
 
     def __init__(self) -> None:
+        logging.getLogger("ray.serve").setLevel(logging.WARNING)
         self.dashboard = ""
 
     def start(self) -> None:
@@ -67,6 +68,7 @@ class Cluster:
             logging_level=logging.ERROR,
             log_to_driver=False,
         )
+        logging.getLogger("ray.serve").setLevel(logging.WARNING)
         self.dashboard = f"http://{context.dashboard_url}" if context.dashboard_url else "none"
 
     def close(self) -> None:

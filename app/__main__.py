@@ -1,0 +1,5 @@
+"""``python -m app`` is ``sparring``."""
+
+from app.cli import main
+
+main()

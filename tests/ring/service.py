@@ -1,0 +1,152 @@
+"""Runs the product's service on the test's Ray instance, and talks to it."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from types import TracebackType
+from typing import Any, Self, TypeVar
+
+import httpx
+
+from app.client.result import SimulationResult
+from app.client.simulator import Simulation, play
+from app.config.load import load
+from app.config.root import ExperimentConfig
+from app.types import Purpose
+
+T = TypeVar("T")
+
+RL = Path(__file__).parents[2] / "configs" / "rl.yaml"
+SMALL = (
+    "trainers.main.inputs.0.batch_rows=256",
+    "trainers.main.inputs.0.algorithm.minibatch_rows=128",
+    "trainers.main.inputs.0.algorithm.epochs=2",
+    "actors.main.push_rows=64",
+    "actors.main.unroll_ticks=16",
+    "actors.main.port=0",
+    "buffers.rollouts.heartbeat_s=0.5",
+)
+"""The shipped config with batches that fill in a moment."""
+
+
+@dataclass(frozen=True)
+class Cluster:
+    """The test's Ray instance."""
+
+    serve_url: str
+    home: Path
+    """State root of all projects."""
+
+
+def config_of(trial: str, *overrides: str) -> ExperimentConfig:
+    return load(RL, [*SMALL, f"run.trial={trial}", *overrides])
+
+
+class Service:
+    """A trial's service, from ``with`` to the end of the block."""
+
+    def __init__(self, cluster: Cluster, trial: str, *overrides: str) -> None:
+        self.cluster = cluster
+        self.config = config_of(trial, *overrides)
+        self.overrides = overrides
+        self.trial_name = trial
+
+    def __enter__(self) -> Self:
+        self.deploy()
+        return self
+
+    def deploy(self) -> None:
+        from ray import serve  # noqa: PLC0415
+
+        from deployments.build import application, prepare  # noqa: PLC0415
+
+        prepared = prepare(self.config)
+        self.trial = prepared.trial
+        serve.run(application(prepared), name=self.trial_name, route_prefix=f"/{self.trial_name}")
+        self.port = self.trial.directory.ports()["main"]
+        self.url = f"http://127.0.0.1:{self.port}"
+        self.serve_url = f"{self.cluster.serve_url}/{self.trial_name}"
+        self.http = httpx.Client(base_url=self.url, timeout=30)
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
+        from ray import serve  # noqa: PLC0415
+
+        self.http.close()
+        serve.delete(self.trial_name)
+        self.trial.close()
+
+    @property
+    def home(self) -> Path:
+        return self.cluster.home / self.config.run.project
+
+    def status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.http.get("/status").json()
+        return found
+
+    def step(self, session: str = "", kind: str = "", body: Any = None, **fields: Any) -> httpx.Response:
+        return step(self.http, session, kind, body, **fields)
+
+
+def step(http: httpx.Client, session: str = "", kind: str = "", body: Any = None, **fields: Any) -> httpx.Response:
+    """Sends one step; empty fields are left out."""
+    headers = {"session": session, "step_kind": kind} | {name: str(value) for name, value in fields.items()}
+    return http.post("/step", headers={n: v for n, v in headers.items() if v}, json=body)
+
+
+def observation(*values: float) -> dict[str, Any]:
+    """Returns the body of a tick."""
+    return {"observation": list(values) or [0.01, 0.02, 0.03, 0.04]}
+
+
+def wait_until(claim: Callable[[], T], what: str, timeout_s: float = 30.0) -> T:
+    """Returns the first true value of a claim; a service that is away counts as false."""
+    end_s = time.monotonic() + timeout_s
+    while True:
+        value = _try(claim)
+        if value:
+            return value
+        if time.monotonic() > end_s:
+            raise AssertionError(f"{what}: not within {timeout_s:g} s, last {value!r}")
+        time.sleep(0.05)
+
+
+def _try(claim: Callable[[], T]) -> T | None:
+    try:
+        return claim()
+    except httpx.TransportError:
+        return None
+
+
+@contextmanager
+def playing(url: str, games: int = 16, **changes: Any) -> Iterator["Future[SimulationResult]"]:
+    """Plays CartPole by the real client for as long as the block runs; the result is there after it."""
+    simulation = Simulation("CartPole-v1", url, games=games, **{"purpose": Purpose.TRAIN, "seed": 7} | changes)
+    loop, result = asyncio.new_event_loop(), Future[SimulationResult]()
+    stop = asyncio.Event()
+
+    def run() -> None:
+        try:
+            result.set_result(loop.run_until_complete(play(simulation, stop)))
+        except BaseException as error:  # noqa: BLE001  # Raised by who asks for the result.
+            result.set_exception(error)
+
+    thread = threading.Thread(target=run, name="game core", daemon=True)
+    thread.start()
+    try:
+        yield result
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(20)
+        loop.close()
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
