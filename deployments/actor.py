@@ -13,13 +13,15 @@ from starlette.responses import Response
 
 from app.errors import BadRequestError, StepError
 from app.sessions.directory import Replica
+from app.sessions.ids import game_of
 from app.sessions.table import Limits, SessionTable
 from app.stores.trial import Trial
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest, refusal
 from deployments.agents import ActorArgs, AgentMaker
 from deployments.forward import Peers
-from deployments.game_port import ListeningPort, open_port, peer_host, take_port
+from deployments.game_port import ListeningPort, max_body_bytes, open_port, peer_host, take_port
+from deployments.serve_port import read_request, response
 from deployments.steps import StepService
 
 SWEEP_S: Final = 1.0
@@ -66,15 +68,11 @@ class ActorReplica:
 
     async def __call__(self, request: Request) -> Response:
         """Answers on Serve's own port what the game port answers."""
-        fields = dict(request.query_params) | dict(request.headers)
-        fields = {name.lower().replace("_", "-"): value for name, value in fields.items()}
-        asked = HttpRequest(request.method.encode(), request.url.path, fields, await request.body(), keep_alive=True)
         try:
-            reply = await self._service.answer(asked)
+            reply = await self._service.answer(await read_request(request, max_body_bytes(self._config)))
         except StepError as error:
             reply = refusal(error)
-        headers = {name.decode("latin-1"): value.decode("latin-1") for name, value in reply.headers}
-        return Response(reply.body, reply.status, headers, reply.content_type.decode())
+        return response(reply)
 
     async def check_health(self) -> None:
         """Raises what ended one of the replica's own tasks."""
@@ -130,9 +128,9 @@ class ActorReplica:
 
     async def _let_go(self) -> None:
         ended, self._table.ended = self._table.ended, []
-        gone = [session for session in ended if session not in self._table.sessions]
-        if self._peers is not None and gone:
-            await self._peers.release(gone)
+        if self._peers is not None and ended:
+            gone = {game_of(session) for session in ended} - self._table.games()
+            await self._peers.release(sorted(gone))
 
     async def _flush(self) -> None:
         for pusher in self._agents.pushers.values():

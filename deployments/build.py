@@ -17,6 +17,7 @@ from app.config.active import active
 from app.config.base import Process
 from app.config.load import load
 from app.config.root import ExperimentConfig
+from app.config.slots import refuse_if_too_big
 from app.errors import ConfigError, ModelMismatchError
 from app.home import state_root
 from app.models.module import build_module, hash_of, spec_of
@@ -76,6 +77,7 @@ def prepare(whole: ExperimentConfig) -> Prepared:
       SparringError: A factory is missing, the game port is taken, or a checkpoint cannot be had.
     """
     config = active(whole)
+    refuse_if_too_big(config, ray.cluster_resources().get("CPU", 0.0))  # type: ignore[no-untyped-call]
     namespace = namespace_of(config.run)
     owner = f"{namespace} of the cluster at {ray.get_runtime_context().gcs_address}"
     for actor in config.actors.values():

@@ -66,9 +66,9 @@ class Peers:
             raise SessionLostError(f"replica {owner.name} held session {request.session!r} and is gone") from error
         return _read(request, reply)
 
-    async def release(self, sessions: list[SessionId]) -> None:
-        """Lets the games of finished sessions go."""
-        await self._directory.release(sorted({game_of(session) for session in sessions}), self._own.name)
+    async def release(self, games: list[str]) -> None:
+        """Lets finished games go."""
+        await self._directory.release(games, self._own.name)
 
     def admits(self, request: HttpRequest) -> bool:
         """Returns whether a request on the peer port comes from a replica of this service."""

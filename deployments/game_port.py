@@ -30,7 +30,7 @@ class ListeningPort:
 
 async def open_port(config: ActorConfig, answer: Answer, port: int, *, shared: bool) -> ListeningPort:
     """Returns a port that accepts connections; a shared one is spread by the kernel over all who listen."""
-    connections = Connections(answer, int(config.limits.max_body_mb * 2**20))
+    connections = Connections(answer, max_body_bytes(config))
     loop = asyncio.get_running_loop()
     server = await loop.create_server(connections.connection, config.host, port, reuse_port=shared or None)
     return ListeningPort(connections, server)
@@ -48,6 +48,11 @@ async def take_port(config: ActorConfig, actor: str, owner: str, directory: Dire
         return guard
     guard.close()
     return PortGuard(config.host, settled, owner)
+
+
+def max_body_bytes(config: ActorConfig) -> int:
+    """Returns the largest body that a port reads."""
+    return int(config.limits.max_body_mb * 2**20)
 
 
 def peer_host(config: ActorConfig) -> str:

@@ -5,11 +5,14 @@ import time
 from typing import Final
 
 from app.metrics.tensorboard import TensorBoardWriter
-from app.stores.metrics import Metrics
+from app.stores.buffer import Buffer
+from app.stores.metrics import Metrics, Update
 from train.tracking import Tracker
 
 PERIOD_S: Final = 1.0
 """Seconds between two looks."""
+RETURN_GAMES: Final = 100
+"""Newest finished training games whose mean return is logged."""
 TRACK_AFTER_S: Final = 20.0
 """Seconds before MLflow is imported, which costs 2 CPU seconds and 150 MiB: a start needs both itself.
 
@@ -20,8 +23,11 @@ What comes before is kept and written then, or at the end of a shorter run.
 class Monitor:
     """A thread that looks for new updates, and opens the MLflow run once training has lasted for a while."""
 
-    def __init__(self, metrics: Metrics, tracker: Tracker, tensorboard: TensorBoardWriter | None) -> None:
+    def __init__(
+        self, metrics: Metrics, buffer: Buffer, tracker: Tracker, tensorboard: TensorBoardWriter | None
+    ) -> None:
         self._metrics = metrics
+        self._buffer = buffer
         self._tracker = tracker
         self._tensorboard = tensorboard
         self._seen = 0
@@ -59,8 +65,28 @@ class Monitor:
                 self.track()
 
     def _look(self) -> None:
-        for update in self._metrics.updates_after(self._seen):
-            self._seen = update.number
-            self._tracker.log(update.number, update.metrics, update.time_s)
-            if self._tensorboard is not None:
-                self._tensorboard.scalars(update.number, update.metrics, update.time_s)
+        updates = self._metrics.updates_after(self._seen)
+        for update in updates:
+            self._log(update)
+        if updates:
+            self._log(updates[-1]._replace(metrics=self._gauges()))
+
+    def _log(self, update: Update) -> None:
+        self._seen = update.number
+        self._tracker.log(update.number, update.metrics, update.time_s)
+        if self._tensorboard is not None:
+            self._tensorboard.scalars(update.number, update.metrics, update.time_s)
+
+    def _gauges(self) -> dict[str, float]:
+        """Returns what is known between updates: the games, and the rows that the buffer had to drop."""
+        ring, buffer = self._metrics.progress(RETURN_GAMES), self._buffer.stats()
+        gauges = {
+            "env_ticks": ring.ticks,
+            "episodes": ring.episodes,
+            "buffer_rows_inserted": buffer.inserted,
+            "buffer_rows_dropped": buffer.dropped,
+            "buffer_rows_held": buffer.held,
+            "buffer_pushes_repeated": buffer.repeated_pushes,
+        }
+        returned = {} if ring.mean_return is None else {f"return_mean_{RETURN_GAMES}": ring.mean_return}
+        return {name: float(value) for name, value in gauges.items()} | returned

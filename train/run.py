@@ -39,6 +39,7 @@ class TrainingRun:
             raise ConfigError(f"one trainer runs at a time at present, got {', '.join(config.trainers)}")
         self.name = next(iter(config.trainers))
         self.run = uuid.uuid4().hex
+        self.buffer = config.trainers[self.name].inputs[0].buffer
         self._config = config
         self._trial = trial
         self._folder = home / config.run.trial
@@ -53,7 +54,7 @@ class TrainingRun:
 
     def stop(self) -> None:
         """Ends the stream; the trainer saves and returns."""
-        self._trial.buffer(self._config.trainers[self.name].inputs[0].buffer).close()
+        self._trial.buffer(self.buffer).close()
 
     def running(self) -> bool:
         """Returns whether training goes on."""

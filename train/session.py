@@ -46,7 +46,7 @@ class TrainingSession:
             if config.tracking.tensorboard
             else None
         )
-        self._monitor = Monitor(trial.metrics, self._tracker, writer)
+        self._monitor = Monitor(trial.metrics, trial.buffer(self.training.buffer), self._tracker, writer)
 
     def start(self) -> None:
         """Starts to train."""
@@ -62,6 +62,11 @@ class TrainingSession:
         self._monitor.track()
         model = self._config.trainers[self.training.name].model
         return promote(self._config, model, self.trial, version, self._tracker, self._registry)
+
+    def log_evaluation(self, mean_return: float, min_return: float) -> None:
+        """Logs what evaluation games of the newest update returned."""
+        step = self.trial.metrics.progress(1).updates
+        self._tracker.log(step, {"eval_return_mean": mean_return, "eval_return_min": min_return}, time.time())
 
     def pin(self) -> Version:
         """Returns the newest published version and keeps its weights.

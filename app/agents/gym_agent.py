@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from app.agents.agent import Agent, AgentContext
 from app.agents.unroll import Step
-from app.errors import BadPayloadError, SparringError
+from app.errors import BadPayloadError, ModelMismatchError, SparringError
 from app.models.queue import GREEDY, Question
 from app.sessions.session import EndCause, Payload
 from app.types import Purpose, RowKind, Version
@@ -54,7 +54,7 @@ class GymAgent(Agent):
         self._greedy = _boolean(given, "greedy", self._greedy)
         wanted = given.get("model_version")
         if wanted is not None or self.context.purpose is Purpose.EVALUATE:
-            self._pinned = await self._model.ensure(None if wanted is None else _version(wanted))
+            self._pinned = await self._hold(None if wanted is None else _version(wanted))
         return None
 
     async def on_tick(self, payload: Payload) -> Payload:
@@ -82,20 +82,28 @@ class GymAgent(Agent):
 
     async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
         """Ends the episode; one that the service ends is truncated and counts for no statistic."""
-        unroll = self.context.unroll
-        if payload is None:
-            if unroll is not None:
-                unroll.cut(RowKind.TRUNCATED, None)
-            return None
-        stop = _mapping("a stop", payload)
+        if payload is not None:
+            self._stop(_mapping("a stop", payload))
+        elif self.context.unroll is not None:
+            self.context.unroll.cut(RowKind.TRUNCATED, None)
+        if self._pinned is not None:
+            self._model.release(self._pinned)
+        return None
+
+    async def _hold(self, version: Version | None) -> Version:
+        try:
+            return await self._model.ensure(version)
+        except ModelMismatchError as error:
+            raise BadPayloadError(f"model_version is {version}: {error}") from error
+
+    def _stop(self, stop: dict[str, Any]) -> None:
         terminated, truncated = _boolean(stop, "terminated", False), _boolean(stop, "truncated", False)
         observation = self._observation(stop) if "observation" in stop else None
         self._take_reward(stop)
-        if unroll is not None:
-            unroll.cut(_end(terminated), observation)
+        if self.context.unroll is not None:
+            self.context.unroll.cut(_end(terminated), observation)
         if terminated or truncated:
             self.context.report(self._return, self._ticks)
-        return None
 
     def _take_reward(self, payload: dict[str, Any]) -> None:
         reward = payload.get("reward", 0.0)

@@ -1,7 +1,7 @@
 """Runs a policy network: the newest weights and a few pinned older ones."""
 
 import copy
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from typing import NamedTuple
 
 import numpy as np
@@ -13,7 +13,7 @@ from app.models.module import from_arrays, spec_of
 from app.types import UNTRAINED, Arrays, Version
 
 PINNED_MAX = 8
-"""Pinned versions kept in memory; the least recently used leaves first and can be loaded again."""
+"""Pinned versions kept in memory beside those that are held; the least recently used leaves first."""
 
 
 class Answer(NamedTuple):
@@ -32,6 +32,7 @@ class TorchEngine:
     def __init__(self, module: nn.Module, device: str = "cpu") -> None:
         self._newest = module.to(device).eval()
         self._pinned: OrderedDict[Version, nn.Module] = OrderedDict()
+        self._holds: Counter[Version] = Counter()
         self._device = device
         self.spec = spec_of(module)
         self.version = UNTRAINED
@@ -71,8 +72,22 @@ class TorchEngine:
         if arrays is not None:
             from_arrays(module, arrays)
         self._pinned[version] = module
-        while len(self._pinned) > PINNED_MAX:
-            self._pinned.popitem(last=False)
+        self._forget_old()
+
+    def hold(self, version: Version) -> None:
+        """Keeps a pinned version, however many follow, until it is released as often as it was held."""
+        self._holds[version] += 1
+
+    def release(self, version: Version) -> None:
+        """Takes one hold back."""
+        self._holds[version] -= 1
+        if self._holds[version] <= 0:
+            del self._holds[version]
+            self._forget_old()
+
+    def _forget_old(self) -> None:
+        for version in [v for v in self._pinned if v not in self._holds][:-PINNED_MAX]:
+            del self._pinned[version]
 
     def _module(self, version: Version) -> nn.Module:
         self._pinned.move_to_end(version)

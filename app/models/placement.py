@@ -34,8 +34,14 @@ class LocalModel:
         return self.queue.decide(question)
 
     async def ensure(self, version: Version | None) -> Version:
-        """Pins a version, fetching its weights where needed, and returns it; None pins the newest weights."""
-        return await pin(self.engine, version, self._fetch)
+        """Holds a version until it is released, fetching its weights where needed; None holds the newest weights."""
+        held = await pin(self.engine, version, self._fetch)
+        self.engine.hold(held)
+        return held
+
+    def release(self, version: Version) -> None:
+        """Lets a version go that ``ensure`` returned."""
+        self.engine.release(version)
 
 
 class RemoteModel:
@@ -59,6 +65,9 @@ class RemoteModel:
     async def ensure(self, version: Version | None) -> Version:
         """Pins a version in the other process and returns it; None pins the newest weights."""
         return await self._ensure(version)
+
+    def release(self, version: Version) -> None:
+        """Does nothing: the other process keeps the versions that were asked for last."""
 
 
 async def pin(engine: TorchEngine, version: Version | None, fetch: FetchWeights) -> Version:

@@ -36,7 +36,10 @@ class Model(Protocol):
         """Returns the decision for one observation."""
 
     async def ensure(self, version: Version | None) -> Version:
-        """Makes a version answerable and returns it; None means the newest one."""
+        """Makes a version answerable until it is released, and returns it; None means the newest one."""
+
+    def release(self, version: Version) -> None:
+        """Lets a version go that ``ensure`` returned."""
 
 
 @dataclass(slots=True)

@@ -49,7 +49,7 @@ class SessionAgent(Protocol):
 class Session:
     """State of one session; its lock keeps its steps in order of arrival."""
 
-    __slots__ = ("_replies", "agent", "id", "lock", "purpose", "seq", "ticks_key", "used_at_s")
+    __slots__ = ("_replies", "agent", "id", "lock", "purpose", "seq", "started", "ticks_key", "used_at_s")
 
     def __init__(self, session_id: SessionId, agent: SessionAgent, purpose: Purpose, now_s: float) -> None:
         self.id = session_id
@@ -60,6 +60,8 @@ class Session:
         self.lock = asyncio.Lock()
         self.seq = 0
         """Steps answered since the start."""
+        self.started: StepReply | None = None
+        """Reply to the start, for a retry of it; None until there is one."""
         self.used_at_s = now_s
         self._replies: OrderedDict[int, StepReply] = OrderedDict()
 
@@ -88,7 +90,8 @@ class Session:
 
     async def start(self, body: Body) -> StepReply:
         """Begins the episode."""
-        return self._reply(await self.agent.on_start(payload_of(self.agent, body)))
+        self.started = self._reply(await self.agent.on_start(payload_of(self.agent, body)))
+        return self.started
 
     async def stop(self, body: Body) -> StepReply:
         """Ends the episode as the game core says."""

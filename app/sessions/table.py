@@ -15,6 +15,7 @@ from app.errors import (
     SessionUnknownError,
     StepError,
 )
+from app.sessions.ids import game_of
 from app.sessions.session import EndCause, Session, SessionAgent
 from app.types import Purpose, SessionId, StepKind
 from app.wire.steps import StepReply, StepRequest
@@ -80,7 +81,7 @@ class SessionTable:
         self._stopped: OrderedDict[SessionId, tuple[float, StepReply]] = OrderedDict()
         self.draining = False
         self.ended: list[SessionId] = []
-        """Sessions that are over and still claimed; whoever reads it clears it."""
+        """Sessions that are over and forgotten but still claimed; whoever reads it clears it."""
         self.counts = counts
 
     def __len__(self) -> int:
@@ -119,7 +120,11 @@ class SessionTable:
         for session in idle:
             await self._close(session, EndCause.IDLE)
         while self._stopped and next(iter(self._stopped.values()))[0] < now_s - STOPPED_KEPT_S:
-            self._stopped.popitem(last=False)
+            self._forget_stopped()
+
+    def games(self) -> set[SessionId]:
+        """Returns the games that have an open session here, or one whose last reply is still kept."""
+        return {game_of(session) for session in (*self.sessions, *self._stopped)}
 
     async def drain(self) -> int:
         """Refuses new games, ends the open ones as truncated and returns how many there were."""
@@ -152,7 +157,8 @@ class SessionTable:
         if existing is not None:
             if existing.seq == 0:  # A retry: nothing has happened since.
                 async with existing.lock:
-                    return StepReply(existing.id, b"", existing.seq)
+                    reply = existing.started
+                return await self._start(request) if reply is None else reply  # None: the first one has failed.
             if request.seq is not None:
                 raise SessionExistsError(f"session {existing.id!r} has played {existing.seq} steps; stop it first")
             await self._close(existing, EndCause.RESTARTED)
@@ -182,10 +188,9 @@ class SessionTable:
     async def _stop(self, session: Session, request: StepRequest) -> StepReply:
         reply = await session.stop(request.body)
         del self.sessions[session.id]
-        self._note_end(session.id)
         self._stopped[session.id] = (self._clock(), reply)
         if len(self._stopped) > STOPPED_KEPT:
-            self._stopped.popitem(last=False)
+            self._forget_stopped()
         self.counts["stops"] += 1
         return reply
 
@@ -202,6 +207,10 @@ class SessionTable:
                 self._note_end(session.id)
                 self.counts[f"closed_{cause}"] += 1
                 await session.close(cause)
+
+    def _forget_stopped(self) -> None:
+        session, _ = self._stopped.popitem(last=False)
+        self._note_end(session)
 
     def _note_end(self, session: SessionId) -> None:
         if self._claim is not None:

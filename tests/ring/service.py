@@ -13,12 +13,17 @@ from types import TracebackType
 from typing import Any, Self, TypeVar
 
 import httpx
+import ray
+from ray import serve
+from torch import nn
 
 from app.client.result import SimulationResult
 from app.client.simulator import Simulation, play
 from app.config.load import load
 from app.config.root import ExperimentConfig
-from app.types import Purpose
+from app.models.module import build_module, hash_of, to_arrays
+from app.types import Purpose, Version
+from deployments.build import application, prepare
 
 T = TypeVar("T")
 
@@ -62,10 +67,6 @@ class Service:
         return self
 
     def deploy(self) -> None:
-        from ray import serve  # noqa: PLC0415
-
-        from deployments.build import application, prepare  # noqa: PLC0415
-
         prepared = prepare(self.config)
         self.trial = prepared.trial
         serve.run(application(prepared), name=self.trial_name, route_prefix=f"/{self.trial_name}")
@@ -75,8 +76,6 @@ class Service:
         self.http = httpx.Client(base_url=self.url, timeout=30)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
-        from ray import serve  # noqa: PLC0415
-
         self.http.close()
         serve.delete(self.trial_name)
         self.trial.close()
@@ -84,6 +83,23 @@ class Service:
     @property
     def home(self) -> Path:
         return self.cluster.home / self.config.run.project
+
+    def publish(self, seed: int, generation: int | None = None) -> Version:
+        """Publishes weights drawn from a seed, as a trainer would, and waits until the replica plays them."""
+        module = self.module(seed)
+        weights = self.trial.weights("main")
+        newest = weights.newest()
+        if newest is None or generation is None:
+            version = Version(weights.begin(hash_of(module)), 0)
+        else:
+            version = Version(generation, newest.number + 1)
+        ray.get(weights.publish(version, to_arrays(module)))
+        wait_until(lambda: self.status()["versions"]["main"] == str(version), f"version {version} is played")
+        return version
+
+    def module(self, seed: int) -> nn.Module:
+        model = self.config.models["main"]
+        return build_module(model.factory, model.kwargs, seed)
 
     def status(self) -> dict[str, Any]:
         found: dict[str, Any] = self.http.get("/status").json()

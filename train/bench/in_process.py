@@ -3,6 +3,7 @@
 import time
 from collections import deque
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
 import gymnasium
 import numpy as np
@@ -20,7 +21,6 @@ from app.replay.fifo import Fifo
 from app.seeding import derive
 from app.types import RowKind, Version
 from train.learning import make_learner, make_optimizer
-from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from app.algorithms.learner import PpoLearner

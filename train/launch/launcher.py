@@ -66,6 +66,7 @@ class Launcher:
         self._cores = GameCores(self._launch.simulator, _url(self._config), config.run.seed)
         self._session: TrainingSession | None = None
         self._evaluation: Evaluation | None = None
+        self._memory_mib = 0.0
 
     def run(self) -> LaunchResult:
         """Returns what came of it.
@@ -79,7 +80,6 @@ class Launcher:
         self._wait(imports.done, self._launch.limit_s)
         session = self._start_ring()
         solved = self._train(session)
-        memory_mib = pss_mib()
         updates = session.trial.metrics.updates_after(0)
         ring = session.trial.metrics.progress(self._goal.training_games)
         lags = [update.metrics["lag_mean"] for update in updates if "lag_mean" in update.metrics]
@@ -102,7 +102,7 @@ class Launcher:
             policy_lag_max=max((u.metrics["lag_max"] for u in updates if "lag_max" in u.metrics), default=None),
             seconds_to_first_update=None if not updates else updates[0].time_s - self._progress.started_s,
             updates=ring.updates,
-            memory_mib=memory_mib,
+            memory_mib=self._memory_mib,
         )
 
     def close(self) -> None:
@@ -171,6 +171,7 @@ class Launcher:
         version = session.pin()
         self._progress.stage(f"evaluating version {version} over {self._goal.evaluation_games} games")
         evaluated = self._evaluate(_url(self._config), self._goal.evaluation_seed, version)
+        session.log_evaluation(evaluated.mean_return, evaluated.min_return)
         self._progress.stage(f"version {version}: mean {evaluated.mean_return:.1f}, worst {evaluated.min_return:.1f}")
         return evaluated, version
 
@@ -192,6 +193,7 @@ class Launcher:
         games = self._goal.evaluation_games
         evaluation = self._evaluation = Evaluation(self._launch.simulator, url, games, seed, version)
         try:
+            self._memory_mib = max(self._memory_mib, pss_mib())  # While the games are played.
             self._wait(lambda: evaluation.result() is not None, self._launch.limit_s)
             result = evaluation.result()
         finally:
