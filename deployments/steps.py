@@ -93,6 +93,8 @@ class StepService:
                     answers[at] = await self._step(steps[at], forward)
                 except StepError as error:
                     answers[at] = error
+                except Exception as error:  # noqa: BLE001  # A lost directory, say; the others get their answers.
+                    answers[at] = AgentError(f"the service failed: {type(error).__name__}: {error}")
 
         sessions: dict[SessionId | int, list[int]] = {}
         for at, step in enumerate(steps):

@@ -11,6 +11,7 @@ from typing import Final
 
 import ray
 from rich.console import Console
+from rich.markup import escape
 
 from app.config.active import active
 from app.config.load import load
@@ -39,7 +40,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         config = active(load(given.config, given.set))
         train(config, resume=given.resume)
     except SparringError as error:
-        errors.print(f"[bold red]error[/]: {error}", highlight=False)
+        errors.print(f"[bold red]error[/]: {escape(str(error))}", highlight=False)
         return 1
     return 0
 

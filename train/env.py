@@ -3,13 +3,17 @@
 import os
 from typing import Final
 
-import ray
-
 WORKER_ENV: Final = {
     # A block that comes alone would wait for 100 ms in Ray Data's executor; it reads this at import.
     "RAY_DATA_METADATA_PREFETCH_ON_THREAD": "0",
     "OMP_NUM_THREADS": "1",
 }
+
+
+def set_env() -> None:
+    """Gives this process the settings, and so the cluster that it starts; what is set already stays."""
+    for name, value in WORKER_ENV.items():
+        os.environ.setdefault(name, value)
 
 
 def missing_env() -> dict[str, str]:
@@ -22,5 +26,7 @@ def missing_env() -> dict[str, str]:
 
 def spare_watcher() -> None:
     """Keeps Ray Train from watching for the preemption of nodes where there is one node: it would go with it."""
+    import ray  # noqa: PLC0415  # ``set_env`` comes before it is imported.
+
     if len(ray.nodes()) == 1:  # type: ignore[no-untyped-call]
         os.environ.setdefault("RAY_TRAIN_ENABLE_PREEMPTION_WATCHER", "0")

@@ -3,6 +3,7 @@
 import logging
 import time
 import traceback
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -98,6 +99,8 @@ class Worker:
         self._learner = make_learner(self._config, self._wrapped, self._optimizer, self._workers, reduce_sum)
         self._saved_s = time.monotonic()
         self._releases: list[ray.ObjectRef[Any]] = []
+        self._dropped: Counter[str] = Counter()
+        """Rows that were not learned from, since the last report."""
 
     def run(self) -> None:
         """Learns from each batch of the stream, publishes between updates, and saves at the end."""
@@ -127,6 +130,7 @@ class Worker:
         batch["weight"] = fresh.weight
         shuffle = torch.Generator().manual_seed(derive(self._args.config.run.seed, self._rank, self._updates))
         metrics = self._learner.update(batch, shuffle)
+        self._dropped.update(fresh.dropped())
         if not metrics:
             _log.warning("a batch held no row of this generation within the lag bound; nothing was learned")
             return
@@ -135,7 +139,9 @@ class Worker:
             self._note_version()
         if self._rank == 0:
             timing = {"wait_s": waited_s, "update_s": time.monotonic() - started_s}
-            self._publisher.report(Update(self._updates, time.time(), metrics | fresh.metrics() | timing))
+            found = metrics | fresh.metrics() | {name: float(rows) for name, rows in self._dropped.items()}
+            self._publisher.report(Update(self._updates, time.time(), found | timing))
+        self._dropped.clear()
         self._save_if_due()
 
     def _note_version(self) -> None:

@@ -4,13 +4,11 @@ import threading
 import uuid
 from pathlib import Path
 
-import ray
 from ray.train import FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
-from ray.train.v2.api.exceptions import TrainingFailedError
 
 from app.config.root import ExperimentConfig
-from app.errors import ConfigError, TrainingError
+from app.errors import ConfigError, SparringError, TrainingError
 from app.models.module import build_module, spec_of
 from app.stores.trial import Trial
 from train.data import NAME, OwnStreams, stream
@@ -44,7 +42,7 @@ class TrainingRun:
         self._trial = trial
         self._folder = home / config.run.trial
         self._resume = resume
-        self._error: BaseException | None = None
+        self._error: Exception | None = None
         self._thread = threading.Thread(target=self._fit, name="trainer", daemon=True)
 
     def start(self) -> None:
@@ -77,14 +75,15 @@ class TrainingRun:
         if reason is not None:
             raise TrainingError(reason)
         if self._error is not None:
-            raise TrainingError(f"training failed: {self._error}") from self._error
+            kind = "" if isinstance(self._error, SparringError) else f"{type(self._error).__name__}: "
+            raise TrainingError(f"training failed: {kind}{self._error}") from self._error
         return True
 
     def _fit(self) -> None:
         spare_watcher()
         try:
             self._trainer().fit()
-        except (TrainingFailedError, ray.exceptions.RayError, RuntimeError, ValueError) as error:
+        except Exception as error:  # noqa: BLE001  # Kept, and raised by ``join``.
             self._error = error
 
     def _trainer(self) -> TorchTrainer:

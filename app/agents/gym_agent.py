@@ -1,7 +1,6 @@
 """Agent for games that speak observation in, action out."""
 
-import math
-from typing import Any, cast
+from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -15,6 +14,8 @@ from app.types import Purpose, RowKind, Version
 
 OPTIONS = ("model_version", "greedy")
 """What a start may carry."""
+REWARD_MAX: Final = float(np.finfo(np.float32).max)
+"""Rewards are stored as float32; what is beyond would become infinite."""
 
 
 class GymAgent(Agent):
@@ -107,8 +108,8 @@ class GymAgent(Agent):
 
     def _take_reward(self, payload: dict[str, Any]) -> None:
         reward = payload.get("reward", 0.0)
-        if not isinstance(reward, int | float) or isinstance(reward, bool) or not math.isfinite(reward):
-            raise BadPayloadError(f"reward is {reward!r}; allowed is a finite number")
+        if not isinstance(reward, int | float) or isinstance(reward, bool) or not abs(reward) <= REWARD_MAX:
+            raise BadPayloadError(f"reward is {reward!r}; allowed is a number up to ±{REWARD_MAX:g}")
         if self._acted:  # The first tick of an episode has no action to reward.
             self._acted = False
             self._return += reward

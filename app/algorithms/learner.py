@@ -114,8 +114,10 @@ class PpoLearner:
         counted = torch.nonzero(batch["weight"].cpu() > 0).squeeze(1)
         advantage, value_cpu = advantage[counted], value_cpu[counted]
         target = advantage + value_cpu
-        moments = torch.stack([torch.ones_like(advantage), advantage, advantage.square(), target, target.square()])
-        count, mean, square, target_mean, target_square = _means(self._reduce_sum(moments.sum(1)))
+        # In float64: in float32 nothing would be left of a small spread around a large mean.
+        a, t = advantage.double(), target.double()
+        moments = torch.stack([torch.ones_like(a), a, a.square(), t, t.square()]).sum(1)
+        count, mean, square, target_mean, target_square = _means(self._reduce_sum(moments))
         deviation = math.sqrt(max(square - mean**2, 0.0))
         variance = max(target_square - target_mean**2, 0.0)
         explained = 1 - square / variance if count and variance > 0 else 0.0

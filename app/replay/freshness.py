@@ -25,13 +25,12 @@ class Freshness:
 
     def metrics(self) -> dict[str, float]:
         """Returns the figures under their metric names; lag is left out where no row counts."""
-        counts = {
-            "rows": self.rows,
-            "rows_too_old": self.rows_too_old,
-            "rows_other_generation": self.rows_other_generation,
-        }
         lags = {"lag_mean": self.lag_mean, "lag_max": self.lag_max} if self.rows else {}
-        return {name: float(value) for name, value in counts.items()} | lags
+        return {name: float(rows) for name, rows in ({"rows": self.rows} | self.dropped()).items()} | lags
+
+    def dropped(self) -> dict[str, int]:
+        """Returns the rows that do not count under their metric names."""
+        return {"rows_too_old": self.rows_too_old, "rows_other_generation": self.rows_other_generation}
 
 
 def freshness(batch: Mapping[str, Tensor], current: Version, max_lag: int) -> Freshness:

@@ -8,6 +8,7 @@ import httptools
 import orjson
 
 from app.errors import BadRequestError, BodyTooLargeError, StepError
+from app.wire.steps import error_text
 
 MAX_HEAD_BYTES: Final = 32 * 1024
 """Largest request line and headers together."""
@@ -53,18 +54,27 @@ class HttpReader:
         self._parser = httptools.HttpRequestParser(self)
         self._complete: list[HttpRequest] = []
         self._refusal: StepError | None = None
+        self._silent_bytes = 0
+        """Bytes of a header that has not ended yet; the parser holds them."""
         self.failure: StepError | None = None
         """Why the connection is beyond use; None while it is good."""
         self.on_message_begin()
 
     def feed(self, data: bytes) -> list[HttpRequest]:
         """Returns the requests that these bytes complete; sets ``failure`` where bytes behind them are refused."""
+        if self.failure is not None:
+            return []
+        self._silent_bytes += len(data)
         try:
             self._parser.feed_data(data)
         except httptools.HttpParserUpgrade:
-            self.failure = BadRequestError("protocol upgrades are not served on this port")
+            self._complete.pop()  # The request that asks for it; the parser has skipped its body.
+            self.failure = BadRequestError("protocol upgrades are not served on this port; speak plain HTTP/1.1")
         except httptools.HttpParserError as error:
             self.failure = self._refusal or BadRequestError(f"not an HTTP/1.1 request: {error}")
+        else:
+            if self._silent_bytes > MAX_HEAD_BYTES:
+                self.failure = _head_too_large()
         complete, self._complete = self._complete, []
         return complete
 
@@ -74,8 +84,9 @@ class HttpReader:
         """Forgets the previous request."""
         self._url = b""
         self._fields: dict[str, str] = {}
-        self._body: list[bytes] = []
-        self._head_bytes = self._body_bytes = 0
+        self._head_ended = False
+        self._body: bytes | bytearray = b""
+        self._head_bytes = self._silent_bytes = 0
 
     def on_url(self, url: bytes) -> None:
         """Takes a part of the target."""
@@ -83,44 +94,65 @@ class HttpReader:
         self._count_head(len(url))
 
     def on_header(self, name: bytes, value: bytes) -> None:
-        """Takes a header."""
+        """Takes a header; those that trail a body are passed over."""
         self._count_head(len(name) + len(value))
+        if self._head_ended:
+            return
         self._fields[name.decode("latin-1").lower().replace("_", "-")] = value.decode("latin-1")
 
     def on_headers_complete(self) -> None:
         """Refuses a declared body above the limit before any of it is read."""
+        self._head_ended = True
         declared = self._fields.get("content-length", "0")
         if declared.isdecimal() and int(declared) > self._max_body:
             self._refuse_body(f"{declared} bytes were declared")
 
     def on_body(self, part: bytes) -> None:
         """Takes a part of the body."""
-        self._body_bytes += len(part)
-        if self._body_bytes > self._max_body:
-            self._refuse_body(f"{self._body_bytes} bytes arrived")
-        self._body.append(part)
+        self._silent_bytes = 0
+        size = len(self._body) + len(part)
+        if size > self._max_body:
+            self._refuse_body(f"{size} bytes arrived")
+        if not self._body:
+            self._body = part
+            return
+        if isinstance(self._body, bytes):
+            self._body = bytearray(self._body)  # Grows in place: a list would cost 50 bytes for each small part.
+        self._body += part
 
     def on_message_complete(self) -> None:
         """Keeps the whole request."""
-        url = httptools.parse_url(self._url)
+        path, query_string = self._target()
         fields = self._fields
-        if url.query:
-            query = parse_qsl(url.query.decode("latin-1"))
+        if query_string:
+            query = parse_qsl(query_string.decode("latin-1"), keep_blank_values=True)
             fields = {name.lower().replace("_", "-"): value for name, value in query} | fields
         self._complete.append(
             HttpRequest(
                 method=self._parser.get_method(),
-                path=url.path.decode("latin-1"),
+                path=path.decode("latin-1"),
                 fields=fields,
-                body=self._body[0] if len(self._body) == 1 else b"".join(self._body),
+                body=bytes(self._body),
                 keep_alive=self._parser.should_keep_alive(),
             )
         )
 
+    def _target(self) -> tuple[bytes, bytes | None]:
+        """Returns path and query."""
+        try:
+            url = httptools.parse_url(self._url)
+        except httptools.HttpParserInvalidURLError:
+            url = None
+        if url is None or url.path is None:
+            self._refusal = BadRequestError(f"the target {self._url[:80]!r} is not a path")
+            raise self._refusal
+        return url.path, url.query
+
     def _count_head(self, size: int) -> None:
+        self._silent_bytes = 0
         self._head_bytes += size
         if self._head_bytes > MAX_HEAD_BYTES:
-            self._refusal = BadRequestError(f"the request's head is over the {MAX_HEAD_BYTES} bytes allowed")
+            self._refusal = _head_too_large()
             raise self._refusal
 
     def _refuse_body(self, what: str) -> None:
@@ -136,8 +168,13 @@ class HttpReply(NamedTuple):
     content_type: bytes = JSON
     headers: tuple[tuple[bytes, bytes], ...] = ()
 
-    def encoded(self, *, close: bool = False) -> bytes:
-        """Returns the bytes of the reply; ``close`` announces that the connection ends with it."""
+    def encoded(self, *, close: bool = False, head_only: bool = False) -> bytes:
+        """Returns the bytes of the reply.
+
+        Args:
+          close: Announce that the connection ends with it.
+          head_only: Leave the body out, as the reply to ``HEAD`` must.
+        """
         more = b"".join([b"%s: %s\r\n" % header for header in self.headers])
         return b"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s%s\r\n%s" % (
             self.status,
@@ -146,13 +183,18 @@ class HttpReply(NamedTuple):
             len(self.body),
             more,
             b"Connection: close\r\n" if close else b"",
-            self.body,
+            b"" if head_only else self.body,
         )
 
 
 def refusal(error: StepError) -> HttpReply:
     """Returns the reply that tells a game core what went wrong (RFC 9457); it never holds a traceback."""
     title = error.code.replace("_", " ")
-    problem = {"type": "about:blank", "title": title, "status": error.status, "code": error.code, "detail": str(error)}
+    detail = error_text(error)
+    problem = {"type": "about:blank", "title": title, "status": error.status, "code": error.code, "detail": detail}
     retry = () if error.retry_after_s is None else ((b"Retry-After", b"%d" % error.retry_after_s),)
     return HttpReply(error.status, orjson.dumps(problem), PROBLEM, retry)
+
+
+def _head_too_large() -> BadRequestError:
+    return BadRequestError(f"the request's head is over the {MAX_HEAD_BYTES} bytes allowed")

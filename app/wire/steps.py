@@ -1,14 +1,13 @@
 """Step requests and replies as they stand in HTTP requests, single and in batches."""
 
 import base64
-import binascii
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
 
 import orjson
 
-from app.errors import BadPayloadError, BadRequestError, StepError
+from app.errors import AgentError, BadPayloadError, BadRequestError, StepError
 from app.types import Purpose, StepKind, Version
 
 PROTOCOL: Final = 1
@@ -60,7 +59,7 @@ class StepReply:
     """Weights behind the answer; None where no model was asked."""
 
 
-_KINDS: Final = {"": StepKind.AUTO, "start": StepKind.START, "tick": StepKind.TICK, "stop": StepKind.STOP}
+_KINDS: Final = {"": StepKind.TICK, "start": StepKind.START, "tick": StepKind.TICK, "stop": StepKind.STOP}
 _KINDS.update({"end": StepKind.STOP, "auto": StepKind.AUTO})
 _PURPOSES: Final = {str(purpose): purpose for purpose in Purpose}
 
@@ -72,7 +71,7 @@ def step_of(fields: Mapping[str, str], body: Body) -> StepRequest:
       BadRequestError: A field has a value that the protocol does not know.
     """
     session = fields.get("session", "")
-    kind = parse_kind(fields.get("step-kind", "" if not session else "tick"), session)
+    kind = parse_kind(fields.get("step-kind", ""), session)
     seq, deadline = fields.get("seq"), fields.get("deadline-ms")
     return StepRequest(
         session=session,
@@ -104,12 +103,30 @@ def batch_of(fields: Mapping[str, str], body: bytes) -> list[StepRequest]:
 
 def batch_reply(requests: list[StepRequest], answers: list[StepReply | StepError]) -> bytes:
     """Returns the body that answers a ``/steps`` request, in its order."""
-    return orjson.dumps([_answer(request, answer) for request, answer in zip(requests, answers, strict=True)])
+    pairs = list(zip(requests, answers, strict=True))
+    try:
+        return orjson.dumps([_answer(request, answer) for request, answer in pairs])
+    except TypeError:  # Some agent's answer is not JSON; the others' are.
+        return orjson.dumps([_answer(request, _sendable(answer)) for request, answer in pairs])
 
 
 def body_bytes(body: Body) -> bytes:
-    """Returns a body as it stands in an HTTP message."""
-    return body if isinstance(body, bytes) else orjson.dumps(body.value)
+    """Returns a body as it stands in an HTTP message.
+
+    Raises:
+      AgentError: An agent's answer is not JSON.
+    """
+    if isinstance(body, bytes):
+        return body
+    try:
+        return orjson.dumps(body.value)
+    except TypeError as error:
+        raise AgentError(f"the agent answered a {type(body.value).__name__} that is not JSON: {error}") from error
+
+
+def error_text(error: StepError) -> str:
+    """Returns the message of an error as it may stand in JSON."""
+    return str(error).encode(errors="replace").decode()
 
 
 def parse_json(body: bytes) -> Json:
@@ -128,7 +145,7 @@ def parse_json(body: bytes) -> Json:
 
 
 def parse_kind(kind: str, session: str) -> StepKind:
-    """Returns the kind of a step; a tick without a session is stateless.
+    """Returns the kind of a step: a tick where none is given, and a tick without a session is stateless.
 
     Raises:
       BadRequestError: There is no such kind, or the kind needs a session.
@@ -173,7 +190,7 @@ def _item(item: Json, at: int, purpose: Purpose | None, deadline_ms: float | Non
     session, kind, seq = item.get("session", ""), item.get("kind", "tick"), item.get("seq")
     if not isinstance(session, str) or not isinstance(kind, str):
         raise BadRequestError(f"item {at} of /steps needs session and kind as text")
-    if seq is not None and not (isinstance(seq, int) and seq >= 0):
+    if seq is not None and (not isinstance(seq, int) or isinstance(seq, bool) or seq < 0):
         raise BadRequestError(f"seq of item {at} is {seq!r}; allowed is a whole number from 0")
     own_purpose, own_deadline = item.get("purpose"), item.get("deadline_ms")
     return StepRequest(
@@ -190,18 +207,30 @@ def _item_body(item: dict[str, Json], at: int) -> Body:
     encoded = item.get("body_b64")
     if encoded is None:
         return JsonBody(item.get("body"))
+    if not isinstance(encoded, str):
+        raise BadRequestError(f"body_b64 of item {at} is a {type(encoded).__name__}; allowed is text")
     try:
-        return base64.b64decode(str(encoded), validate=True)
-    except binascii.Error as error:
+        return base64.b64decode(encoded, validate=True)
+    except ValueError as error:
         raise BadRequestError(f"body_b64 of item {at} is not base64: {error}") from error
 
 
 def _answer(request: StepRequest, answer: StepReply | StepError) -> dict[str, Json]:
     if isinstance(answer, StepError):
-        return {"session": request.session, "error": {"code": answer.code, "message": str(answer)}}
+        return {"session": request.session, "error": {"code": answer.code, "message": error_text(answer)}}
     reply: dict[str, Json] = {"session": answer.session}
     if isinstance(answer.body, JsonBody):
         reply["body"] = answer.body.value
     else:
         reply["body_b64"] = base64.b64encode(answer.body).decode()
     return reply
+
+
+def _sendable(answer: StepReply | StepError) -> StepReply | StepError:
+    """Returns the answer, or the error that it is not JSON."""
+    if isinstance(answer, StepReply):
+        try:
+            body_bytes(answer.body)
+        except AgentError as error:
+            return error
+    return answer

@@ -2,6 +2,7 @@
 
 import logging
 import os
+import sys
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -11,7 +12,7 @@ import pytest
 
 from train.env import WORKER_ENV
 
-from .service import Cluster, Service, free_port
+from .service import Cluster, free_port
 
 GONE_S = 15.0
 """Longest wait for Ray's processes to end."""
@@ -19,9 +20,11 @@ GONE_S = 15.0
 
 @pytest.fixture(scope="session")
 def cluster() -> Iterator[Cluster]:
-    with tempfile.TemporaryDirectory(prefix="sparring-test-", dir="/tmp") as folder:  # noqa: S108  # Sockets need short paths.
+    with tempfile.TemporaryDirectory(prefix="sparring-test-", dir="/tmp") as folder:  # Sockets need short paths.
         home, before = Path(folder) / "home", dict(os.environ)
         os.environ.update(WORKER_ENV, SPARRING_HOME=str(home), RAY_TRAIN_HEALTH_CHECK_INTERVAL_S="0.5")
+        os.environ["PYTHONPATH"] = here = str(Path(__file__).parent)  # For broken_models, in all processes.
+        sys.path.append(here)
         import ray  # noqa: PLC0415  # It reads the environment above when it is imported.
         from ray import serve  # noqa: PLC0415
 
@@ -42,13 +45,7 @@ def cluster() -> Iterator[Cluster]:
         ray.shutdown()
         children += psutil.Process().children(recursive=True)
         _, alive = psutil.wait_procs(children, GONE_S)
+        sys.path.remove(here)
         os.environ.clear()
         os.environ.update(before)
         assert not alive, f"Ray left processes behind: {alive}"
-
-
-@pytest.fixture(scope="module")
-def service(cluster: Cluster) -> Iterator[Service]:
-    """The plain service: one actor replica, its model inside it."""
-    with Service(cluster, "plain") as running:
-        yield running

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 
 from app.models.engine import TorchEngine
-from app.types import Version
 
 from .service import Cluster, Service, observation, step, wait_until
 
@@ -169,7 +168,7 @@ def test_an_evaluated_session_is_played_greedily_by_its_version(service: Service
 
 
 def test_more_versions_than_are_kept_can_be_evaluated_at_once(service: Service) -> None:
-    versions: list[Version] = []
+    versions = []
     for number in range(12):
         versions.append(service.publish(seed=number))
         service.step(f"era-{number}", "start", purpose="evaluate")

@@ -50,6 +50,6 @@ def _summary(result: LaunchResult, launcher: Launcher) -> Table:
         table.add_row(name.replace("_", " "), "-" if value is None else str(value))
     table.add_section()
     table.add_row("experiments", f"mlflow ui --backend-store-uri {launcher.mlflow_uri}")
-    table.add_row("curves", f"tensorboard --logdir {launcher.tensorboard}")
-    table.add_row("dashboard, while it runs", launcher.cluster.dashboard)
+    table.add_row("curves", f"tensorboard --logdir {launcher.trial_folder / 'tensorboard'}")
+    table.add_row("dashboard, while it runs", launcher.ring.dashboard)
     return table

@@ -95,6 +95,17 @@ class Evaluation:
         result = json.loads(self._output.read().splitlines()[-1])
         return Evaluated(result["episodes"], result["mean_return"], result["min_return"])
 
+    def checked_result(self) -> Evaluated:
+        """Returns the result of games that are over.
+
+        Raises:
+          GameCoreError: They are not over, or not every one was played.
+        """
+        result = self.result()
+        if result is None:
+            raise GameCoreError("the evaluation games are still being played")
+        return result
+
     def close(self) -> None:
         """Ends the games that still run."""
         if self._process.poll() is None:

@@ -1,7 +1,10 @@
 """What a launch came to."""
 
 import math
-from dataclasses import asdict, dataclass
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+
+from app.stores.metrics import Update
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,9 +28,20 @@ class LaunchResult:
     memory_mib: float
     """Proportional set size of all our processes when the goal was reached."""
 
+    def served(self, mean_return: float) -> "LaunchResult":
+        """Returns the result with the mean return against the served champion."""
+        return replace(self, served_eval_mean=mean_return)
+
     def as_dict(self) -> dict[str, object]:
         """Returns the result with floats rounded to what is meant by them."""
         return {name: _rounded(value) for name, value in asdict(self).items()}
+
+
+def lag_of(updates: Sequence[Update]) -> tuple[float | None, float | None]:
+    """Returns mean and maximum of the lag over updates; None where no update knows it."""
+    means = [update.metrics["lag_mean"] for update in updates if "lag_mean" in update.metrics]
+    highest = [update.metrics["lag_max"] for update in updates if "lag_max" in update.metrics]
+    return sum(means) / len(means) if means else None, max(highest, default=None)
 
 
 def _rounded(value: object) -> object:

@@ -1,65 +1,60 @@
 """A whole cluster of one command: Ray, the service and the trainer, started together and ended together."""
 
 import logging
-import os
-import threading
+import time
 from collections.abc import Callable
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 import psutil
 
-from train.env import WORKER_ENV
+from app.config.root import ExperimentConfig
+from app.errors import SparringError
+from app.home import state_root
+from train.env import set_env
+from train.launch.background import Background
+
+if TYPE_CHECKING:
+    from deployments.build import Prepared
+    from train.session import TrainingSession
 
 APP: Final = "sparring"
+"""Name of the Serve application."""
+LOOK_S: Final = 0.1
+"""Seconds between two looks at whatever is waited for."""
 OBJECT_STORE_BYTES: Final = 512 * 2**20
 """Shared memory for weights and batches: much above what is ever under way."""
-READY_TIMEOUT_S: Final = 120.0
-"""Longest wait for Serve to start an application."""
 SAVE_TIMEOUT_S: Final = 4.0
 """Longest wait for the trainer's last checkpoint when the launch ends early."""
 GONE_TIMEOUT_S: Final = 3.0
 """Longest wait for our processes to end; then they are killed."""
 
 
-class Background:
-    """A thread whose failure is raised by who waits for it."""
+class LimitError(SparringError):
+    """Something took longer than the config allows."""
 
-    def __init__(self, work: Callable[[], None], name: str) -> None:
-        self._work = work
-        self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
-        self._thread.start()
 
-    def done(self) -> bool:
-        """Returns whether the work is done.
+class Ring:
+    """Ray, Serve and a trainer that live as long as this process."""
 
-        Raises:
-          Exception: What the work raised.
+    def __init__(self, config: ExperimentConfig, serve_port: int, limit_s: float) -> None:
+        """Keeps the names; nothing is imported or started.
+
+        Args:
+          config: Config with the components of its mode.
+          serve_port: Serve's own HTTP port.
+          limit_s: Longest wait for any one thing.
         """
-        if self._thread.is_alive():
-            return False
-        if self._error is not None:
-            raise self._error
-        return True
-
-    def _run(self) -> None:
-        try:
-            self._work()
-        except Exception as error:  # noqa: BLE001  # Kept, and raised by ``done``.
-            self._error = error
-
-
-class Cluster:
-    """A local Ray cluster that ends with this process."""
-
-    def __init__(self) -> None:
-        logging.getLogger("ray.serve").setLevel(logging.WARNING)
         self.dashboard = ""
+        self._config = config
+        self._serve_port = serve_port
+        self._limit_s = limit_s
+        self._session: TrainingSession | None = None
 
-    def start(self) -> None:
+    def start_ray(self) -> None:
         """Starts Ray; its processes inherit the environment that the learner needs."""
-        os.environ.update({name: value for name, value in WORKER_ENV.items() if name not in os.environ})
-        import ray  # noqa: PLC0415  # It reads the environment above when it is imported.
+        set_env()
+        imports = Background(_import_parts, "imports")
+        import ray  # noqa: PLC0415
 
         context = ray.init(
             address="local",
@@ -68,13 +63,56 @@ class Cluster:
             logging_level=logging.ERROR,
             log_to_driver=False,
         )
-        logging.getLogger("ray.serve").setLevel(logging.WARNING)
         self.dashboard = f"http://{context.dashboard_url}" if context.dashboard_url else "none"
+        self.wait(imports.done)
+
+    def start(self) -> "TrainingSession":
+        """Starts service and trainer at the same time and returns once games can be learned from.
+
+        Raises:
+          SparringError: A part failed; the message is that part's own.
+        """
+        from deployments.build import prepare  # noqa: PLC0415
+        from train.session import TrainingSession  # noqa: PLC0415
+
+        serve = Background(self._start_serve, "serve")
+        prepared = prepare(self._config)
+        home = state_root(self._config.run.project)
+        session = self._session = TrainingSession(self._config, prepared.trial, home, resume=False)
+        session.start()
+        self.wait(serve.done)
+        deployed = Background(lambda: _deploy(prepared), "deploy")
+        self.wait(lambda: deployed.done() and _live(session))
+        return session
+
+    def serve_instead(self, config: ExperimentConfig) -> None:
+        """Ends the service and serves another config."""
+        from ray import serve  # noqa: PLC0415
+
+        from deployments.build import prepare  # noqa: PLC0415
+
+        serve.delete(APP)
+        _deploy(prepare(config))
+
+    def wait(self, done: Callable[[], bool]) -> None:
+        """Waits until something is done.
+
+        Raises:
+          LimitError: It takes too long.
+        """
+        end_s = time.monotonic() + self._limit_s
+        while not done():
+            if time.monotonic() > end_s:
+                raise LimitError(f"gave up after {self._limit_s:g} s of waiting")
+            time.sleep(LOOK_S)
 
     def close(self) -> None:
-        """Ends all processes that this one has started."""
+        """Ends all processes that this one has started; a trainer under way saves first."""
         import ray  # noqa: PLC0415
 
+        if self._session is not None and self._session.training.running():
+            self._session.training.stop()
+            self._session.training.wait(SAVE_TIMEOUT_S)
         children = psutil.Process().children(recursive=True)
         if ray.is_initialized():
             ray.shutdown()
@@ -82,3 +120,29 @@ class Cluster:
         for process in alive:
             process.kill()
         psutil.wait_procs(alive, GONE_TIMEOUT_S)
+
+    def _start_serve(self) -> None:
+        from ray import serve  # noqa: PLC0415
+
+        logging.getLogger("ray.serve").setLevel(logging.WARNING)
+        serve.start(proxy_location="HeadOnly", http_options={"host": "127.0.0.1", "port": self._serve_port})
+
+
+def _import_parts() -> None:
+    """Imports what both halves need while Ray's processes start."""
+    import torch  # noqa: F401, PLC0415
+
+
+def _deploy(prepared: "Prepared") -> None:
+    from ray import serve  # noqa: PLC0415
+
+    from deployments.build import application  # noqa: PLC0415
+
+    serve.run(application(prepared), name=APP)
+
+
+def _live(session: "TrainingSession") -> bool:
+    """Returns whether the trainer has published its first weights."""
+    if session.training.join(0):
+        raise SparringError("training ended before its first weights: it was told to do no update")
+    return session.trial.metrics.progress(1).live

@@ -1,0 +1,50 @@
+"""User code with faults, named in the tests' configs; all its networks have the shapes of the shipped one."""
+
+import hashlib
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from app.games.cartpole.model import CartPolePolicy
+from app.models.module import PolicyOutput
+
+
+class Failing(CartPolePolicy):
+    """Plays well and cannot be trained."""
+
+    def forward(self, observation: Tensor) -> PolicyOutput:
+        if torch.is_grad_enabled():
+            raise ArithmeticError("the loss of [this] game [/is] wrong on purpose")
+        return super().forward(observation)
+
+
+class Watched(CartPolePolicy):
+    """Writes down the digest of its parameters before each pass of training, a line a pass, a file a process."""
+
+    def __init__(self, folder: str) -> None:
+        super().__init__(64)
+        self._folder = Path(folder)
+
+    def forward(self, observation: Tensor) -> PolicyOutput:
+        if torch.is_grad_enabled():
+            rank = torch.distributed.get_rank() if torch.distributed.is_initialized() else 0
+            digest = hashlib.sha256(b"".join(x.detach().numpy().tobytes() for x in self.parameters())).hexdigest()
+            with (self._folder / f"{rank}-{os.getpid()}").open("a") as file:
+                file.write(f"{digest}\n")
+        return super().forward(observation)
+
+
+def failing() -> CartPolePolicy:
+    return Failing(64)
+
+
+def watched(folder: str) -> CartPolePolicy:
+    return Watched(folder)
+
+
+def another(**_: Any) -> CartPolePolicy:
+    """Returns a network of other shapes than the service plays."""
+    return CartPolePolicy(32)

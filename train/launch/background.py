@@ -1,0 +1,33 @@
+"""Work beside the main thread."""
+
+import threading
+from collections.abc import Callable
+
+
+class Background:
+    """A thread whose failure is raised by who asks whether it is done."""
+
+    def __init__(self, work: Callable[[], None], name: str) -> None:
+        """Starts the work."""
+        self._work = work
+        self._error: Exception | None = None
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def done(self) -> bool:
+        """Returns whether the work is done.
+
+        Raises:
+          Exception: What the work raised.
+        """
+        if self._thread.is_alive():
+            return False
+        if self._error is not None:
+            raise self._error
+        return True
+
+    def _run(self) -> None:
+        try:
+            self._work()
+        except Exception as error:  # noqa: BLE001  # Kept, and raised by ``done``.
+            self._error = error
