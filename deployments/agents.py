@@ -101,7 +101,7 @@ class AgentMaker:
     def _model(self, name: str, remote_models: dict[str, DeploymentHandle[Any]]) -> Model:
         config, seed = self._args.config.models[name], self._args.config.run.seed
         if name in remote_models:
-            return remote_model(config, seed, remote_models[name])
+            return remote_model(config, seed, remote_models[name], self._trial.weights(name))
         model, following = local_model(config, seed, self._args.first[name], self._trial.weights(name))
         self._following.append(following)
         return model

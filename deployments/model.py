@@ -10,10 +10,10 @@ from numpy.typing import NDArray
 from ray import serve
 
 from app.config.serving import ModelConfig
-from app.models.engine import Answer, TorchEngine
+from app.models.engine import Answer
 from app.models.placement import pin
 from app.stores.trial import Trial
-from app.types import Arrays, Version
+from app.types import UNTRAINED, Arrays, Version
 from deployments.models import build_engine, follow
 
 Item = tuple[NDArray[np.generic], Version | None]
@@ -30,6 +30,8 @@ class ModelReplica:
         weights = Trial(namespace).weights(name)
         device = "cuda" if config.num_gpus and torch.cuda.is_available() else "cpu"
         self._engine = build_engine(config, seed, first, device)
+        self._engine.pin(UNTRAINED)  # No store has the first weights; games that began with them go on with them.
+        self._engine.hold(UNTRAINED)
         self._fetch = weights.fetch
         self._following = asyncio.get_running_loop().create_task(follow(self._engine, weights))
         batched = cast("Any", self._batched)  # Serve adds the setters.
@@ -40,23 +42,18 @@ class ModelReplica:
         """Returns the answer to one caller's observations, [B, …].
 
         Raises:
-          ValueError: They do not have the model's shape, or the version is not pinned; no other caller notices.
+          ValueError: They do not have the model's shape; no other caller notices.
+          ModelMismatchError: The version is no longer kept; nor does one of another version.
         """
         spec = self._engine.spec
         if observations.shape[1:] != spec.observation_shape or not len(observations):
             raise ValueError(
                 f"observations have shape {observations.shape}; the model takes [B, {spec.observation_shape}]"
             )
-        if version is not None:
-            await pin(self._engine, version, self._fetch)
         answer = await self._batched((observations, version))
         if isinstance(answer, Exception):
             raise answer
         return answer
-
-    async def ensure(self, version: Version | None) -> Version:
-        """Pins a version and returns it; None pins the newest."""
-        return await pin(self._engine, version, self._fetch)
 
     async def check_health(self) -> None:
         """Raises where the weights are no longer followed."""
@@ -77,18 +74,19 @@ class ModelReplica:
             groups.setdefault(version, []).append(at)
         outcomes: dict[int, Answer | Exception] = {}
         for version, members in groups.items():
-            outcomes.update(_answer(self._engine, items, members, version))
+            outcomes.update(await self._answer([items[at][0] for at in members], members, version))
         return [outcomes[at] for at in range(len(items))]
 
-
-def _answer(
-    engine: TorchEngine, items: list[Item], members: list[int], version: Version | None
-) -> dict[int, Answer | Exception]:
-    parts = [items[at][0] for at in members]
-    try:
-        whole = engine.forward(np.concatenate(parts), version)
-    except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each caller is told.
-        return dict.fromkeys(members, error)
-    ends = np.cumsum([len(part) for part in parts])[:-1]
-    split = zip(members, np.split(whole.logits, ends), np.split(whole.value, ends), strict=True)
-    return {at: Answer(logits, value, whole.version) for at, logits, value in split}
+    async def _answer(
+        self, parts: list[NDArray[np.generic]], members: list[int], version: Version | None
+    ) -> dict[int, Answer | Exception]:
+        """Returns the answers of one version, or the one error that all who asked it are told."""
+        try:
+            if version is not None:
+                await pin(self._engine, version, self._fetch)
+            whole = self._engine.forward(np.concatenate(parts), version)
+        except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each caller is told.
+            return dict.fromkeys(members, error)
+        ends = np.cumsum([len(part) for part in parts])[:-1]
+        split = zip(members, np.split(whole.logits, ends), np.split(whole.value, ends), strict=True)
+        return {at: Answer(logits, value, whole.version) for at, logits, value in split}

@@ -10,12 +10,13 @@ from numpy.typing import NDArray
 from ray.serve.handle import DeploymentHandle
 
 from app.config.serving import ModelConfig
+from app.errors import ModelMismatchError
 from app.models.engine import Answer, TorchEngine
 from app.models.module import build_module
 from app.models.placement import LocalModel, RemoteModel
 from app.models.queue import Model
 from app.stores.weights_client import Weights
-from app.types import Arrays, Version
+from app.types import UNTRAINED, Arrays, Version
 
 RETRY_S = 1.0
 """Pause before the weight store is asked again after a failure."""
@@ -52,14 +53,39 @@ def local_model(
     return LocalModel(engine, weights.fetch), follow(engine, weights)
 
 
-def remote_model(config: ModelConfig, seed: int, handle: DeploymentHandle[Any]) -> Model:
+class RemoteReplicas:
+    """The other end of a remote model: its Serve replicas, and the store that keeps what its sessions have pinned."""
+
+    def __init__(self, handle: DeploymentHandle[Any], weights: Weights) -> None:
+        self._handle = handle
+        self._weights = weights
+        self._letting_go: set[asyncio.Task[None]] = set()
+
+    async def forward(self, observations: NDArray[np.generic], version: Version | None) -> Answer:
+        """Returns the answer to observations [B, …]."""
+        return cast("Answer", await self._handle.forward.remote(observations, version))
+
+    async def ensure(self, version: Version | None) -> Version:
+        """Keeps a version where every replica can fetch it, and returns it; None means the newest.
+
+        Raises:
+          ModelMismatchError: It is no longer kept.
+        """
+        kept = await self._weights.keep(version)
+        if kept is not None:
+            return kept
+        if version not in (None, UNTRAINED):
+            raise ModelMismatchError(f"weights {version} are no longer kept; pin a version to keep it")
+        return UNTRAINED  # Nothing was published yet; each replica keeps its first weights.
+
+    def release(self, version: Version) -> None:
+        """Lets a version go that ``ensure`` returned."""
+        if version != UNTRAINED:
+            task = asyncio.get_running_loop().create_task(self._weights.let_go(version))
+            self._letting_go.add(task)
+            task.add_done_callback(self._letting_go.discard)
+
+
+def remote_model(config: ModelConfig, seed: int, handle: DeploymentHandle[Any], weights: Weights) -> Model:
     """Returns a model in replicas of its own."""
-    spec = build_engine(config, seed, None).spec
-
-    async def forward(observations: NDArray[np.generic], version: Version | None) -> Answer:
-        return cast("Answer", await handle.forward.remote(observations, version))
-
-    async def ensure(version: Version | None) -> Version:
-        return cast("Version", await handle.ensure.remote(version))
-
-    return RemoteModel(spec, forward, ensure)
+    return RemoteModel(build_engine(config, seed, None).spec, RemoteReplicas(handle, weights))

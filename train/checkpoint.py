@@ -4,6 +4,7 @@ import logging
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from pickle import UnpicklingError
 from typing import Any, Final
 
 import torch
@@ -47,7 +48,7 @@ class LearnerState:
 
 
 class Checkpoints:
-    """A folder with one subfolder a checkpoint, named by its update."""
+    """A folder with one subfolder a checkpoint, named by generation and update: a later start is always newer."""
 
     def __init__(self, folder: Path, keep: int) -> None:
         self._folder = folder
@@ -55,7 +56,7 @@ class Checkpoints:
 
     def newest(self) -> Path | None:
         """Returns the newest whole checkpoint; None where there is none."""
-        found = sorted(path for path in self._folder.glob("[0-9]*") if (path / FILE).is_file())
+        found = self._whole()
         return found[-1] if found else None
 
     def save(self, state: LearnerState) -> Path:
@@ -64,14 +65,16 @@ class Checkpoints:
         Raises:
           CheckpointError: It cannot be written; those before it are as they were.
         """
-        target = self._folder / f"{state.updates:010d}"
+        target = self._folder / f"{state.generation:06d}-{state.updates:010d}"
         unfinished = self._folder / f"{UNFINISHED}{target.name}"
         try:
             unfinished.mkdir(parents=True, exist_ok=True)
             torch.save(asdict(state), unfinished / FILE)
-            if target.exists():
-                shutil.rmtree(target)
-            unfinished.replace(target)
+            if target.is_dir():  # Of this very update: a file is replaced whole, a folder would be gone for a moment.
+                (unfinished / FILE).replace(target / FILE)
+                unfinished.rmdir()
+            else:
+                unfinished.replace(target)
         except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError.
             shutil.rmtree(unfinished, ignore_errors=True)
             raise CheckpointError(
@@ -82,9 +85,12 @@ class Checkpoints:
         return target
 
     def _remove_old(self) -> None:
-        whole = sorted(path for path in self._folder.glob("[0-9]*") if path.is_dir())
-        for path in whole[: -self._keep]:
+        left_over = list(self._folder.glob(f"{UNFINISHED}*"))  # By writers that were killed.
+        for path in [*self._whole()[: -self._keep], *left_over]:
             shutil.rmtree(path, ignore_errors=True)
+
+    def _whole(self) -> list[Path]:
+        return sorted(path for path in self._folder.glob("[0-9]*") if (path / FILE).is_file())
 
 
 def load_state(path: Path) -> LearnerState:
@@ -95,10 +101,10 @@ def load_state(path: Path) -> LearnerState:
     """
     try:
         raw = torch.load(path / FILE, map_location="cpu", weights_only=True)
-    except (OSError, RuntimeError, ValueError) as error:
-        raise CheckpointError(f"cannot read checkpoint {path}: {error}") from error
-    if raw["schema_version"] != SCHEMA_VERSION:
-        raise CheckpointError(
-            f"checkpoint {path} has schema version {raw['schema_version']}; allowed is {SCHEMA_VERSION}"
-        )
-    return LearnerState(**raw)
+        if raw["schema_version"] != SCHEMA_VERSION:
+            raise CheckpointError(
+                f"checkpoint {path} has schema version {raw['schema_version']}; allowed is {SCHEMA_VERSION}"
+            )
+        return LearnerState(**raw)
+    except (OSError, EOFError, RuntimeError, ValueError, KeyError, TypeError, UnpicklingError) as error:
+        raise CheckpointError(f"cannot read checkpoint {path}: {type(error).__name__}: {error}") from error

@@ -57,7 +57,8 @@ def run_worker(loop_args: dict[str, LoopArgs]) -> None:
     """Trains until the stream ends; Ray Train calls it in each worker.
 
     A Python error would fail again, so it is not worth a restart: it is noted for the driver, which raises it, and
-    workers that Ray Train starts in spite of it return at once. A worker whose process dies is restarted.
+    workers that Ray Train starts in spite of it return at once. A worker whose process dies is restarted, and with it
+    those that were waiting for it in a collective.
     """
     args = loop_args["args"]
     metrics = Trial(args.namespace).metrics
@@ -67,10 +68,18 @@ def run_worker(loop_args: dict[str, LoopArgs]) -> None:
     try:
         Worker(args).run()
     except Exception as error:
+        if _peer_is_gone(error):
+            raise
         reason = str(error) if isinstance(error, SparringError) else traceback.format_exc()
         metrics.fail(args.run, f"{type(error).__name__} in learner worker: {reason}")
         if ray.train.get_context().get_world_size() > 1:
             raise  # Returning would leave the other workers in a collective.
+
+
+def _peer_is_gone(error: Exception) -> bool:
+    """Returns whether a collective failed because of another worker, which notes its own error if it has one."""
+    # Of gloo's errors torch makes bare RuntimeErrors; they begin with the place in its source.
+    return isinstance(error, torch.distributed.DistError) or "gloo/transport" in str(error)
 
 
 class Worker:
@@ -99,6 +108,8 @@ class Worker:
         self._learner = make_learner(self._config, self._wrapped, self._optimizer, self._workers, reduce_sum)
         self._saved_s = time.monotonic()
         self._releases: list[ray.ObjectRef[Any]] = []
+        self._batch = -1
+        """Newest batch."""
         self._dropped: Counter[str] = Counter()
         """Rows that were not learned from, since the last report."""
 
@@ -108,11 +119,12 @@ class Worker:
         for batch in self._batches():
             waited_s = time.monotonic() - started_s
             self._check_whole(batch)
+            self._batch = int(batch["batch"][0])
             if self._publisher.version.number < 0:
                 self._begin()
             elif bool((batch["weight"] > 0).any()):
                 self._learn(batch, waited_s)
-            self._release(int(batch["batch"][0]))
+            self._release(self._batch)
             if self._config.max_updates is not None and self._updates >= self._config.max_updates:
                 break
             started_s = time.monotonic()
@@ -155,7 +167,7 @@ class Worker:
         if self._rank == 0:
             self._checkpoints.save(self._state())
             self._publisher.close()
-            self._buffer.close()
+            self._buffer.finish(self._batch)
         ray.get(self._releases, timeout=60)
 
     def _batches(self) -> Iterator[dict[str, Tensor]]:

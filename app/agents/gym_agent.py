@@ -119,7 +119,7 @@ class GymAgent(Agent):
     def _observation(self, payload: dict[str, Any]) -> NDArray[np.generic]:
         try:
             observation = np.asarray(payload.get("observation"), self._dtype)
-        except (TypeError, ValueError) as error:
+        except (TypeError, ValueError, OverflowError) as error:
             raise BadPayloadError(f"observation is not an array of {self._dtype}: {error}") from error
         if observation.shape != self._spec.observation_shape:
             raise BadPayloadError(
@@ -133,12 +133,12 @@ class GymAgent(Agent):
         given = tick.get("action_mask")
         if given is None:
             return None
-        mask = np.asarray(given)
-        if mask.shape != (self._spec.actions,) or not mask.astype(bool).any():
+        flags = given if isinstance(given, list) else []
+        if len(flags) != self._spec.actions or not all(flag in (0, 1) for flag in flags) or not any(flags):
             raise BadPayloadError(
                 f"action_mask is {given!r}; allowed are {self._spec.actions} flags, at least one true"
             )
-        return mask.astype(bool)
+        return np.array(flags, bool)
 
 
 def _end(terminated: bool) -> RowKind:
@@ -159,7 +159,9 @@ def _boolean(payload: dict[str, Any], key: str, default: bool) -> bool:
 
 
 def _version(text: object) -> Version:
+    if not isinstance(text, str):  # As a number, 1.50 would be 1.5.
+        raise BadPayloadError(f'model_version is {text!r}; allowed is text such as "1.57"')
     try:
-        return Version.parse(str(text))
+        return Version.parse(text)
     except ValueError as error:
         raise BadPayloadError(f"model_version: {error}") from error

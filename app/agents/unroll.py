@@ -95,7 +95,8 @@ class Unroll:
                 del rows[-1]
         if rows:
             nothing = Decision(0, 0.0, 0.0, Version(rows[-1].generation, rows[-1].version))
-            rows.append(self._row(Step(observation, rows[-1].action_mask, nothing), 0.0, kind))
+            end = self._row(Step(observation, rows[-1].action_mask, nothing), 0.0, kind)
+            rows.append(end._replace(tick=rows[-1].tick + 1))
             self._emit(rows)
 
     def _row(self, step: Step, reward: float, kind: RowKind) -> Row:

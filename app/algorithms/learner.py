@@ -159,7 +159,7 @@ def _means(sums: Tensor) -> list[float]:
 
 
 def _diagnosis(loss: PpoLoss, norm: float) -> str:
-    terms = ", ".join(f"{name} {float(value):g}" for name, value in zip(PpoLoss._fields, loss, strict=True))
+    terms = ", ".join(f"{name} {value.item():g}" for name, value in zip(PpoLoss._fields, loss, strict=True))
     return (
         f"the gradient norm is {norm:g} (sums over the minibatch: {terms}); the weights before this step are good. "
         "Look for rewards or observations without bound, or lower trainers.<name>.optimizer.learning_rate"

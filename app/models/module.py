@@ -64,14 +64,15 @@ def to_arrays(module: nn.Module) -> Arrays:
 
 
 def from_arrays(module: nn.Module, arrays: Arrays) -> None:
-    """Copies the arrays into the module.
+    """Copies the arrays into the module, all or none.
 
     Raises:
       ModelMismatchError: A name is missing or extra, or a shape differs.
     """
+    wanted = {name: tuple(x.shape) for name, x in module.state_dict().items()}
+    given = {name: array.shape for name, array in arrays.items()}
+    if given != wanted:  # torch would copy those that fit before it complains of the others.
+        wrong = ", ".join(sorted(name for name in wanted | given if given.get(name) != wanted.get(name)))
+        raise ModelMismatchError(f"these weights do not fit the model {type(module).__name__}: {wrong}")
     # np.array: arrays out of the object store are read-only, which torch does not know.
-    tensors = {name: torch.from_numpy(np.array(array)) for name, array in arrays.items()}
-    try:
-        module.load_state_dict(tensors)
-    except RuntimeError as error:
-        raise ModelMismatchError(f"these weights do not fit the model {type(module).__name__}: {error}") from error
+    module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})

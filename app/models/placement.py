@@ -1,9 +1,13 @@
 """The two places where a model answers; agents see one interface."""
 
 from collections.abc import Awaitable, Callable
+from typing import Protocol
 
-from app.models.engine import TorchEngine
-from app.models.queue import AsyncForward, Decision, LocalQueue, Question, RemoteQueue
+import numpy as np
+from numpy.typing import NDArray
+
+from app.models.engine import Answer, TorchEngine
+from app.models.queue import Decision, LocalQueue, Question, RemoteQueue
 from app.models.spec import ModelSpec
 from app.types import Arrays, Version
 
@@ -30,7 +34,9 @@ class LocalModel:
 
         Raises:
           OverloadedError: Too many questions wait already.
+          ValueError: The question does not fit the model.
         """
+        check(question, self.spec)
         return self.queue.decide(question)
 
     async def ensure(self, version: Version | None) -> Version:
@@ -44,30 +50,60 @@ class LocalModel:
         self.engine.release(version)
 
 
+class Remote(Protocol):
+    """The other end of a remote model."""
+
+    async def forward(self, observations: NDArray[np.generic], version: Version | None) -> Answer:
+        """Returns the answer to observations [B, …]."""
+
+    async def ensure(self, version: Version | None) -> Version:
+        """Keeps a version answerable until it is released, and returns it; None means the newest."""
+
+    def release(self, version: Version) -> None:
+        """Lets a version go that ``ensure`` returned."""
+
+
 class RemoteModel:
     """A network in another process, asked once for all sessions that wait."""
 
-    def __init__(
-        self, spec: ModelSpec, forward: AsyncForward, ensure: Callable[[Version | None], Awaitable[Version]]
-    ) -> None:
+    def __init__(self, spec: ModelSpec, remote: Remote) -> None:
         self.spec = spec
-        self.queue = RemoteQueue(forward, MAX_WAITING, REMOTE_TIMEOUT_S)
-        self._ensure = ensure
+        self.queue = RemoteQueue(remote.forward, MAX_WAITING, REMOTE_TIMEOUT_S)
+        self._remote = remote
 
     def decide(self, question: Question) -> Awaitable[Decision]:
         """Returns the decision to come.
 
         Raises:
           OverloadedError: Too many questions wait already.
+          ValueError: The question does not fit the model.
         """
+        check(question, self.spec)
         return self.queue.decide(question)
 
     async def ensure(self, version: Version | None) -> Version:
-        """Pins a version in the other process and returns it; None pins the newest weights."""
-        return await self._ensure(version)
+        """Holds a version until it is released and returns it; None holds the newest weights."""
+        return await self._remote.ensure(version)
 
     def release(self, version: Version) -> None:
-        """Does nothing: the other process keeps the versions that were asked for last."""
+        """Lets a version go that ``ensure`` returned."""
+        self._remote.release(version)
+
+
+def check(question: Question, spec: ModelSpec) -> None:
+    """Does nothing where the question fits the model; any other would spoil the batch that it joins.
+
+    Raises:
+      ValueError: It does not fit.
+    """
+    observation, mask = question.observation, question.mask
+    if observation.shape != spec.observation_shape or observation.dtype != spec.observation_dtype:
+        raise ValueError(
+            f"the observation is {observation.dtype} {observation.shape}; "
+            f"the model takes {spec.observation_dtype} {spec.observation_shape}"
+        )
+    if mask is not None and (mask.shape != (spec.actions,) or mask.dtype != bool or not mask.any()):
+        raise ValueError(f"the mask is {mask}; the model takes {spec.actions} booleans, at least one true")
 
 
 async def pin(engine: TorchEngine, version: Version | None, fetch: FetchWeights) -> Version:

@@ -1,6 +1,7 @@
 """Collects the questions of all sessions and asks the network once for all of them."""
 
 import asyncio
+import math
 from collections.abc import Awaitable, Callable, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple, Protocol
@@ -150,6 +151,10 @@ class RemoteQueue:
         try:
             async with asyncio.timeout(self._timeout_s):
                 _settle(group, await self._forward(_stack(group), version))
+        except asyncio.CancelledError as error:  # The call's end where this task's was not asked for.
+            _fail(group, error)
+            if (task := asyncio.current_task()) is not None and task.cancelling():
+                raise
         except Exception as error:  # noqa: BLE001  # Whatever the other process raised, each waiter is told.
             _fail(group, error)
 
@@ -158,7 +163,7 @@ def _stack(group: Sequence[_Waiting]) -> NDArray[np.generic]:
     return np.stack([item.question.observation for item in group])
 
 
-def _fail(group: Sequence[_Waiting], error: Exception) -> None:
+def _fail(group: Sequence[_Waiting], error: BaseException) -> None:
     for item in group:
         if not item.decision.done():
             failure = AgentError(f"the model did not answer: {type(error).__name__}: {error}")
@@ -167,6 +172,11 @@ def _fail(group: Sequence[_Waiting], error: Exception) -> None:
 
 
 def _settle(group: Sequence[_Waiting], answer: Answer) -> None:
+    if answer.value.shape != (len(group),) or answer.logits.shape[:1] != (len(group),):
+        raise ValueError(
+            f"the network answered {len(group)} observations with logits {answer.logits.shape} and values "
+            f"{answer.value.shape}; wanted are [B, actions] and [B]"
+        )
     masks = [item.question.mask for item in group]
     mask = None
     if any(m is not None for m in masks):
@@ -176,5 +186,7 @@ def _settle(group: Sequence[_Waiting], answer: Answer) -> None:
     actions = choose(log_probs, np.array([item.question.uniform for item in group]))
     chosen = log_probs[np.arange(len(actions)), actions].tolist()
     for item, action, log_prob, value in zip(group, actions.tolist(), chosen, answer.value.tolist(), strict=True):
-        if not item.decision.done():
+        if not math.isfinite(log_prob + value):
+            _fail([item], ValueError(f"the network's log-probability is {log_prob:g} and its value {value:g}"))
+        elif not item.decision.done():
             item.decision.set_result(Decision(action, log_prob, value, answer.version))

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
+from safetensors import SafetensorError
 from safetensors.numpy import load_file, save_file
 
 from app.errors import CheckpointError
@@ -49,13 +50,13 @@ def read_model(folder: Path) -> SavedModel:
     """Returns the model that a folder holds.
 
     Raises:
-      CheckpointError: A file is missing or of another schema.
+      CheckpointError: A file is missing, damaged or of another schema.
     """
     try:
         meta = json.loads((folder / META).read_text())
+        if meta["schema_version"] != SCHEMA_VERSION:
+            raise CheckpointError(f"{folder} has schema version {meta['schema_version']}; allowed is {SCHEMA_VERSION}")
         arrays = load_file(folder / WEIGHTS)
-    except (OSError, ValueError) as error:
-        raise CheckpointError(f"{folder} holds no model: {error}") from error
-    if meta["schema_version"] != SCHEMA_VERSION:
-        raise CheckpointError(f"{folder} has schema version {meta['schema_version']}; allowed is {SCHEMA_VERSION}")
-    return SavedModel(meta["factory"], meta["kwargs"], meta["spec_hash"], meta["version"], arrays)
+        return SavedModel(meta["factory"], meta["kwargs"], meta["spec_hash"], meta["version"], arrays)
+    except (OSError, ValueError, KeyError, TypeError, SafetensorError) as error:
+        raise CheckpointError(f"{folder} holds no model: {type(error).__name__}: {error}") from error

@@ -60,8 +60,8 @@ class Session:
         self.lock = asyncio.Lock()
         self.seq = 0
         """Steps answered since the start."""
-        self.started: StepReply | None = None
-        """Reply to the start, for a retry of it; None until there is one."""
+        self.started = StepReply(session_id, b"", 0)
+        """Reply to the start, for a retry of it."""
         self.used_at_s = now_s
         self._replies: OrderedDict[int, StepReply] = OrderedDict()
 

@@ -1,6 +1,7 @@
 """All sessions of one replica: admission, order, idle games, drain."""
 
 import asyncio
+import logging
 from collections import Counter, OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
@@ -24,6 +25,9 @@ STOPPED_KEPT: Final = 10_000
 """Stopped sessions whose last reply is kept for a retry of the stop."""
 STOPPED_KEPT_S: Final = 60.0
 """Seconds for which it is kept."""
+
+
+_log = logging.getLogger(__name__)
 
 
 class MakeAgent(Protocol):
@@ -99,26 +103,27 @@ class SessionTable:
         limit_s = self._limits.step_timeout_s
         if request.deadline_ms is not None:
             limit_s = min(limit_s, request.deadline_ms / 1000)
+        limit = asyncio.timeout(limit_s)
         try:
-            async with asyncio.timeout(limit_s):
+            async with limit:
                 return await self._step(request)
         except StepError as error:
             self.counts[error.code] += 1
             raise
-        except TimeoutError as error:
-            self.counts[DeadlineExceededError.code] += 1
-            message = f"{request.kind} of session {request.session!r} took longer than {limit_s:g} s"
-            raise DeadlineExceededError(message) from error
         except Exception as error:
+            if isinstance(error, TimeoutError) and limit.expired():
+                self.counts[DeadlineExceededError.code] += 1
+                message = f"{request.kind} of session {request.session!r} took longer than {limit_s:g} s"
+                raise DeadlineExceededError(message) from error
             self.counts[AgentError.code] += 1
             raise AgentError(f"the agent failed: {type(error).__name__}: {error}") from error
 
     async def sweep(self) -> None:
         """Closes games without a step for too long as truncated, and forgets replies of long-stopped ones."""
         now_s = self._clock()
-        idle = [s for s in self.sessions.values() if s.idle_since(now_s - self._limits.idle_timeout_s)]
-        for session in idle:
-            await self._close(session, EndCause.IDLE)
+        for session in list(self.sessions.values()):
+            if session.idle_since(now_s - self._limits.idle_timeout_s):  # Asked late: closing others takes its time.
+                await self._close(session, EndCause.IDLE)
         while self._stopped and next(iter(self._stopped.values()))[0] < now_s - STOPPED_KEPT_S:
             self._forget_stopped()
 
@@ -130,8 +135,9 @@ class SessionTable:
         """Refuses new games, ends the open ones as truncated and returns how many there were."""
         self.draining = True
         open_sessions = list(self.sessions.values())
-        for session in open_sessions:
-            await self._close(session, EndCause.SHUTDOWN)
+        async with asyncio.TaskGroup() as group:
+            for session in open_sessions:
+                group.create_task(self._close(session, EndCause.SHUTDOWN))
         return len(open_sessions)
 
     async def _step(self, request: StepRequest) -> StepReply:
@@ -139,29 +145,36 @@ class SessionTable:
             return await self._start(request)
         if request.kind is StepKind.AUTO:
             return await self._auto(request)
-        session = self.sessions.get(request.session)
-        if session is None:
-            return self._of_stopped(request)
-        async with session.lock:
-            replayed = session.replayed(request.seq)
-            if replayed is not None:
-                return replayed
+        while (session := self.sessions.get(request.session)) is not None:
+            async with session.lock:
+                if self._is_open(session):  # It may have ended, or begun anew, while this step waited.
+                    return await self._answer(session, request)
+        return self._of_stopped(request)
+
+    async def _answer(self, session: Session, request: StepRequest) -> StepReply:
+        session.used_at_s = self._clock()
+        replayed = session.replayed(request.seq)
+        if replayed is not None:
+            return replayed
+        try:
+            if request.kind is StepKind.STOP:
+                return await self._stop(session, request)
+            reply = await session.tick(request.body)
+        finally:
             session.used_at_s = self._clock()
-            if request.kind is StepKind.TICK:
-                self.counts[session.ticks_key] += 1
-                return await session.tick(request.body)
-            return await self._stop(session, request)
+        self.counts[session.ticks_key] += 1
+        return reply
 
     async def _start(self, request: StepRequest) -> StepReply:
-        existing = self.sessions.get(request.session)
-        if existing is not None:
-            if existing.seq == 0:  # A retry: nothing has happened since.
-                async with existing.lock:
-                    reply = existing.started
-                return await self._start(request) if reply is None else reply  # None: the first one has failed.
-            if request.seq is not None:
-                raise SessionExistsError(f"session {existing.id!r} has played {existing.seq} steps; stop it first")
-            await self._close(existing, EndCause.RESTARTED)
+        while (existing := self.sessions.get(request.session)) is not None:
+            async with existing.lock:
+                if not self._is_open(existing):
+                    continue
+                if existing.seq == 0:  # A retry: nothing has happened since.
+                    return existing.started
+                if request.seq is not None:
+                    raise SessionExistsError(f"session {existing.id!r} has played {existing.seq} steps; stop it first")
+                await self._end(existing, EndCause.RESTARTED)
         if self.draining:
             raise DrainingError("this replica takes no new games; start again, on a new connection")
         if len(self.sessions) >= self._limits.max_sessions:
@@ -181,7 +194,9 @@ class SessionTable:
                 reply = await session.start(request.body)
             except BaseException:
                 del self.sessions[session.id]
+                self._note_end(session.id)
                 raise
+            session.used_at_s = self._clock()
         self.counts["starts"] += 1
         return reply
 
@@ -202,11 +217,23 @@ class SessionTable:
 
     async def _close(self, session: Session, cause: EndCause) -> None:
         async with session.lock:
-            if self.sessions.get(session.id) is session:
-                del self.sessions[session.id]
-                self._note_end(session.id)
-                self.counts[f"closed_{cause}"] += 1
+            if self._is_open(session):
+                await self._end(session, cause)
+
+    async def _end(self, session: Session, cause: EndCause) -> None:
+        """Ends an episode from our side; an agent that fails at it must not keep other games from their end."""
+        del self.sessions[session.id]
+        self._note_end(session.id)
+        self.counts[f"closed_{cause}"] += 1
+        try:
+            async with asyncio.timeout(self._limits.step_timeout_s):
                 await session.close(cause)
+        except Exception:  # noqa: BLE001  # The user's agent may raise anything; no game core waits for an answer.
+            self.counts[AgentError.code] += 1
+            _log.exception("the agent of session %r failed when its episode was ended: %s", session.id, cause)
+
+    def _is_open(self, session: Session) -> bool:
+        return self.sessions.get(session.id) is session
 
     def _forget_stopped(self) -> None:
         session, _ = self._stopped.popitem(last=False)

@@ -69,6 +69,8 @@ class BufferStore:
         """Rounds of the present group."""
         self._group = ""
         """The learner workers that started together; a restart is a new group."""
+        self._first_batch = 0
+        """First batch of the present group."""
         self._joined: set[int] = set()
         self._seen: OrderedDict[tuple[str, int], None] = OrderedDict()
         self._repeated = 0
@@ -84,10 +86,10 @@ class BufferStore:
         Raises:
           ValueError: The rows do not end in a bootstrap row.
         """
-        if (sender, number) in self._seen:
-            self._repeated += 1
-            return
         async with self._changed:
+            if (sender, number) in self._seen:
+                self._repeated += 1
+                return
             self._fifo.insert(rows)
             self._seen[sender, number] = None
             if len(self._seen) > PUSHES_REMEMBERED:
@@ -99,6 +101,7 @@ class BufferStore:
         async with self._changed:
             if group != self._group:
                 self._group, self._joined, self._closed, self._rounds = group, set(), False, 0
+                self._first_batch = self._next_batch
                 for ready in self._ready:
                     ready.clear()
             self._joined.add(rank)
@@ -133,6 +136,11 @@ class BufferStore:
         async with self._changed:
             self._closed = True
             self._changed.notify_all()
+
+    async def finish(self, batch_id: int) -> None:
+        """Ends all streams like ``close``, unless the batch is of an older group, whose streams are over already."""
+        if batch_id >= self._first_batch:
+            await self.close()
 
     async def stats(self) -> BufferStats:
         """Returns what this buffer did."""
@@ -192,6 +200,10 @@ class Buffer:
     def close(self) -> None:
         """Ends all streams."""
         self._handle.get("close")
+
+    def finish(self, batch_id: int) -> None:
+        """Ends all streams if the batch is of the workers that take now."""
+        self._handle.get("finish", batch_id)
 
     def stats(self) -> BufferStats:
         """Returns what the buffer did."""

@@ -1,12 +1,15 @@
 """The newest weights of each model on disk, so that they survive the store's process."""
 
+import logging
 from dataclasses import dataclass
 from pathlib import Path
 
-from safetensors import safe_open
+from safetensors import SafetensorError, safe_open
 from safetensors.numpy import save_file
 
 from app.types import Arrays, Version
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,12 +40,17 @@ class WeightFiles:
         unfinished.replace(self._folder / f"{stored.model}.safetensors")
 
     def load(self) -> list[StoredWeights]:
-        """Returns what the folder holds."""
-        return [_read(path) for path in sorted(self._folder.glob("*.safetensors"))]
+        """Returns what the folder holds; a damaged file is passed over with a warning."""
+        found = (_read(path) for path in sorted(self._folder.glob("*.safetensors")))
+        return [stored for stored in found if stored is not None]
 
 
-def _read(path: Path) -> StoredWeights:
-    with safe_open(path, framework="numpy") as file:
-        meta = file.metadata()
-        arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # Not a mapping.
-    return StoredWeights(path.stem, meta["spec_hash"], Version.parse(meta["version"]), arrays)
+def _read(path: Path) -> StoredWeights | None:
+    try:
+        with safe_open(path, framework="numpy") as file:
+            meta = file.metadata() or {}
+            arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # Not a mapping.
+        return StoredWeights(path.stem, meta["spec_hash"], Version.parse(meta["version"]), arrays)
+    except (OSError, SafetensorError, KeyError, ValueError) as error:
+        _log.warning("%s holds no weights and is passed over: %s: %s", path, type(error).__name__, error)
+        return None

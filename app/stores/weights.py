@@ -2,11 +2,12 @@
 
 import asyncio
 import logging
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import ray
+from safetensors import SafetensorError
 
 from app.errors import ModelMismatchError
 from app.stores.weight_files import StoredWeights, WeightFiles
@@ -29,8 +30,11 @@ class Shelf:
     spec_hash: str
     generation: int = 0
     versions: "OrderedDict[Version, ray.ObjectRef[Arrays]]" = field(default_factory=OrderedDict)
-    pinned: set[Version] = field(default_factory=set)
+    pinned: Counter[Version] = field(default_factory=Counter)
+    """How often each version is pinned."""
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
+    unwritten: StoredWeights | None = None
+    """Newest weights that are not on disk yet."""
     writing: "asyncio.Task[None] | None" = None
 
     def newest(self) -> Version | None:
@@ -78,16 +82,22 @@ class WeightStore:
         return shelf.generation
 
     async def publish(self, model: str, version: Version, arrays: Arrays) -> None:
-        """Takes new weights; they reach every replica that waits."""
+        """Takes new weights; they reach every replica that waits.
+
+        Those of a generation that has been followed by another come too late and are ignored.
+        """
         shelf = self._shelf(model)
+        newest = shelf.newest()
+        if newest is not None and version.generation < newest.generation:
+            return
         async with shelf.changed:
             shelf.versions[version] = ray.put(arrays)
             for old in [v for v in shelf.versions if v not in shelf.pinned][:-KEPT]:
                 del shelf.versions[old]
             shelf.changed.notify_all()
+        shelf.unwritten = StoredWeights(model, shelf.spec_hash, version, arrays)
         if shelf.writing is None or shelf.writing.done():
-            stored = StoredWeights(model, shelf.spec_hash, version, arrays)
-            shelf.writing = asyncio.create_task(self._write(stored))
+            shelf.writing = asyncio.create_task(self._write(shelf))
 
     async def newer(self, model: str, than: Version) -> "tuple[Version, list[ray.ObjectRef[Arrays]]] | None":
         """Returns the newest version and its weights as soon as it is not ``than``; None after a while."""
@@ -110,16 +120,29 @@ class WeightStore:
         """Returns the newest version; None where nothing was published."""
         return self._shelf(model).newest()
 
-    async def pin(self, model: str) -> Version | None:
-        """Returns the newest version and keeps it until it is unpinned; None where nothing was published."""
-        version = self._shelf(model).newest()
-        if version is not None:
-            self._shelf(model).pinned.add(version)
-        return version
+    async def pin(self, model: str, version: Version | None) -> Version | None:
+        """Keeps a version until it is unpinned as often as it was pinned, and returns it.
+
+        Args:
+          model: Whose.
+          version: Which; None means the newest.
+
+        Returns:
+          The version; None where it is not kept or nothing was published.
+        """
+        shelf = self._shelf(model)
+        wanted = shelf.newest() if version is None else version
+        if wanted is None or wanted not in shelf.versions:
+            return None
+        shelf.pinned[wanted] += 1
+        return wanted
 
     async def unpin(self, model: str, version: Version) -> None:
-        """Lets a pinned version go with the next publish."""
-        self._shelf(model).pinned.discard(version)
+        """Takes one pin back; a version without any goes with the next publish."""
+        pinned = self._shelf(model).pinned
+        pinned[version] -= 1
+        if pinned[version] <= 0:
+            del pinned[version]
 
     def _shelf(self, model: str) -> Shelf:
         if model not in self._shelves:
@@ -127,10 +150,12 @@ class WeightStore:
             raise ModelMismatchError(f"the service plays no model {model!r}; it plays: {known}")
         return self._shelves[model]
 
-    async def _write(self, stored: StoredWeights) -> None:
-        """Writes to disk at most once a second; versions that come in between are skipped."""
-        try:
-            await asyncio.to_thread(self._files.save, stored)
-        except OSError as error:
-            _log.warning("weights %s of %s are not on disk: %s", stored.version, stored.model, error)
-        await asyncio.sleep(DISK_EVERY_S)
+    async def _write(self, shelf: Shelf) -> None:
+        """Writes to disk at most once a second; of versions that come in between, only the last."""
+        while (stored := shelf.unwritten) is not None:
+            shelf.unwritten = None
+            try:
+                await asyncio.to_thread(self._files.save, stored)
+            except (OSError, SafetensorError) as error:
+                _log.warning("weights %s of %s are not on disk: %s", stored.version, stored.model, error)
+            await asyncio.sleep(DISK_EVERY_S)

@@ -38,7 +38,7 @@ class Weights:
 
     def pin(self) -> Version | None:
         """Returns the newest version and keeps it; None where nothing was published."""
-        return cast("Version | None", self._handle.get("pin", self._model))
+        return cast("Version | None", self._handle.get("pin", self._model, None))
 
     def unpin(self, version: Version) -> None:
         """Lets a pinned version go."""
@@ -51,6 +51,14 @@ class Weights:
           ModelMismatchError: They are no longer kept.
         """
         return ray.get(_only(self._handle.get("fetch", self._model, version), version), timeout=60)
+
+    async def keep(self, version: Version | None) -> Version | None:
+        """Keeps a version, None the newest, until ``let_go``, and returns it; None where there is no such version."""
+        return cast("Version | None", await self._handle.call("pin", self._model, version))
+
+    async def let_go(self, version: Version) -> None:
+        """Takes one ``keep`` back."""
+        await self._handle.call("unpin", self._model, version)
 
     async def fetch(self, version: Version) -> Arrays:
         """Returns the weights of a version.

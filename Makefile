@@ -1,0 +1,48 @@
+# PYTHON makes the virtual environment; it must be Python 3.11.
+PYTHON ?= python3.11
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+# More words for pytest: files, or options such as ARGS="-k session -x".
+TESTS ?=
+ARGS ?=
+
+# A selection may leave a part without tests, which pytest ends with 5; without a selection that is a failure.
+pytest = $(BIN)/pytest -m "$(1)" $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
+
+.DEFAULT_GOAL := help
+.PHONY: help setup demo test lint bench clean
+
+help: ## Shows the targets.
+	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(STAMP) ## Creates .venv with everything that server, games and development need.
+
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11))' 2>/dev/null || { \
+		echo "make: '$(PYTHON)' is no Python 3.11; install it, or name one: make setup PYTHON=/path/to/python3.11" >&2; \
+		exit 1; }
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install -c constraints.txt -e '.[server,games,dev]'
+	@touch $@
+
+demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; prints JSON last.
+	@$(BIN)/sparring launch --config configs/rl.yaml
+
+test: $(STAMP) ## Runs the unit tests, then those that start Ray, then the commands end to end.
+	$(call pytest,not ray and not e2e)
+	$(call pytest,ray)
+	$(call pytest,e2e)
+
+lint: $(STAMP) ## Checks style, types and layers.
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+bench: $(STAMP) ## Measures launch to solved, next to the same algorithm in one process.
+	$(BIN)/sparring bench solve
+
+clean: ## Removes the virtual environment, caches and builds.
+	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis
+	find app deployments train tests -name __pycache__ -type d -prune -exec rm -rf {} +

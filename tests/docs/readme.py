@@ -1,0 +1,141 @@
+"""Reads the README's commands and runs them as a reader would: one after another, long ones in the background."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+BASH = re.compile(
+    r"(?:<!-- test: (?P<how>[^>]*) -->\n)?```bash\n(?P<commands>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL
+)
+ANYTHING = "…"
+"""Stands for any text in a documented output."""
+COMMAND_TIMEOUT_S = 120.0
+START_TIMEOUT_S = 90.0
+END_TIMEOUT_S = 40.0
+
+
+@dataclass(frozen=True)
+class Block:
+    """Commands of the README.
+
+    Attributes:
+      commands: What the reader types.
+      output: What the README shows behind it; empty where it shows nothing.
+      how: Words of the comment before it: ``dry`` (shown by make, not done), ``port N`` (runs in the background from
+        when the port answers), ``background`` (at once), ``interrupt`` (after a Ctrl-C for all that runs there).
+    """
+
+    commands: str
+    output: str
+    how: tuple[str, ...]
+
+    @property
+    def port(self) -> str | None:
+        return self.how[self.how.index("port") + 1] if "port" in self.how else None
+
+
+def blocks(text: str) -> list[Block]:
+    found = (match.groupdict() for match in BASH.finditer(text))
+    return [Block(b["commands"], b["output"] or "", tuple((b["how"] or "").split())) for b in found]
+
+
+def replaced(text: str, ports: Mapping[str, str]) -> str:
+    """Returns a text with other port numbers."""
+    return re.sub("|".join(rf"\b{port}\b" for port in ports), lambda match: ports[match[0]], text)
+
+
+def shows(output: str, documented: str) -> bool:
+    """Returns whether an output has the documented lines, in order, with anything around and for ``…``."""
+    lines = [".*".join(re.escape(part) for part in line.split(ANYTHING)) for line in documented.splitlines()]
+    return re.search(".*".join(lines), output, re.DOTALL) is not None
+
+
+class Terminal:
+    """A reader's terminals in one folder."""
+
+    def __init__(self, folder: Path, logs: Path, env: Mapping[str, str]) -> None:
+        self._folder = folder
+        self._logs = logs
+        self._env = dict(env)
+        self._running: list[tuple[str, subprocess.Popen[bytes]]] = []
+
+    def do(self, block: Block) -> str:
+        """Runs a block and returns its output; one in the background has none yet."""
+        if "interrupt" in block.how:
+            self.interrupt()
+        if block.port is not None or "background" in block.how:
+            self._start(block)
+            return ""
+        commands = re.sub(r"^make ", "make -n ", block.commands, flags=re.MULTILINE) if "dry" in block.how else None
+        return self.run(commands or block.commands)
+
+    def run(self, commands: str) -> str:
+        done = subprocess.run(
+            ["/bin/bash", "-euo", "pipefail", "-c", commands],
+            cwd=self._folder,
+            env=self._env,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+            text=True,
+            timeout=COMMAND_TIMEOUT_S,
+            check=False,
+        )
+        assert done.returncode == 0, f"exit code {done.returncode} of\n{commands}\n{done.stdout}"
+        return done.stdout
+
+    def interrupt(self) -> None:
+        """Sends Ctrl-C to all that runs in the background and waits for its end, the newest first."""
+        while self._running:
+            commands, process = self._running.pop()
+            os.killpg(process.pid, signal.SIGINT)
+            try:
+                process.wait(END_TIMEOUT_S)
+            except subprocess.TimeoutExpired:
+                os.killpg(process.pid, signal.SIGKILL)
+                process.wait(END_TIMEOUT_S)
+                raise AssertionError(f"Ctrl-C did not end within {END_TIMEOUT_S} s:\n{commands}") from None
+
+    def _start(self, block: Block) -> None:
+        log = self._logs / f"{len(list(self._logs.iterdir()))}.log"
+        with log.open("wb") as output:
+            process = subprocess.Popen(
+                ["/bin/bash", "-c", f"exec {block.commands}"],
+                cwd=self._folder,
+                env=self._env,
+                stdin=subprocess.DEVNULL,
+                stdout=output,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,  # One Ctrl-C reaches the whole group, and nothing of ours.
+            )
+        self._running.append((block.commands, process))
+        if block.port is not None:
+            wait_for(int(block.port), process, log, block.commands)
+
+
+def wait_for(port: int, process: "subprocess.Popen[bytes]", log: Path, commands: str) -> None:
+    """Returns once somebody listens on a port of this machine."""
+    end_s = time.monotonic() + START_TIMEOUT_S
+    while not listening(port):
+        text = log.read_text(errors="replace")
+        assert process.poll() is None, f"it ended with exit code {process.returncode}:\n{commands}\n{text}"
+        assert time.monotonic() < end_s, f"nothing listens on port {port}:\n{commands}\n{text}"
+        time.sleep(0.1)
+
+
+def listening(port: int) -> bool:
+    with socket.socket() as probe:
+        probe.settimeout(1)
+        return probe.connect_ex(("127.0.0.1", port)) == 0
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])

@@ -1,0 +1,112 @@
+"""The README's commands, run in its order on ports that are free, and what it says that they print."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from .readme import END_TIMEOUT_S, Block, Terminal, blocks, free_port, replaced, shows, wait_for
+
+ROOT = Path(__file__).parents[2]
+COPIED = (
+    "app", "deployments", "train", "configs", "docs", "serve_config.yaml", "pyproject.toml", "Makefile", "README.md",
+    "constraints.txt", ".rayignore",
+)  # fmt: skip
+PORTS = ("36390", "8000", "8265", "5000", "6006")
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+@pytest.fixture(scope="module")
+def ports() -> dict[str, str]:
+    """The README's ports and the free ones that take their place."""
+    return {port: str(free_port()) for port in PORTS}
+
+
+@pytest.fixture(scope="module")
+def project(ports: dict[str, str]) -> Iterator[Path]:
+    """A copy of the project with those ports; a short path, since Ray puts sockets below it."""
+    with tempfile.TemporaryDirectory(prefix="readme-", dir="/tmp") as name:  # noqa: S108
+        folder = Path(name) / "project"
+        folder.mkdir()
+        for item in COPIED:
+            source = ROOT / item
+            if source.is_dir():
+                shutil.copytree(source, folder / item, ignore=shutil.ignore_patterns("__pycache__"))
+            else:
+                shutil.copy(source, folder / item)
+        (folder / ".venv").symlink_to(sys.prefix)
+        base = yaml.safe_load((folder / "configs/base.yaml").read_text())
+        base["actors"]["main"]["port"] = int(ports["36390"])
+        (folder / "configs/base.yaml").write_text(yaml.safe_dump(base))
+        yield folder
+
+
+@pytest.fixture(scope="module")
+def env(project: Path) -> dict[str, str]:
+    """A reader's environment: a home of its own, the virtual environment active, no settings for Ray or Sparring."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "SPARRING_"))}
+    home = project.parent / "home"
+    home.mkdir()
+    return kept | {"HOME": str(home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+
+
+@pytest.fixture(scope="module")
+def cluster(project: Path, env: dict[str, str], ports: dict[str, str]) -> Iterator[str]:
+    """A Ray head on free ports, with the token that ``serve run`` would make; yields its address."""
+    bin_ = Path(sys.executable).parent
+    subprocess.run([bin_ / "ray", "get-auth-token", "--generate"], env=env, check=True, capture_output=True)
+    port, log = free_port(), project.parent / "ray.log"
+    command = [
+        bin_ / "ray", "start", "--head", "--block", f"--port={port}", f"--dashboard-port={ports['8265']}",
+        f"--dashboard-agent-listen-port={free_port()}", f"--ray-client-server-port={free_port()}",
+        "--min-worker-port=0", "--max-worker-port=0", "--num-cpus=4", f"--object-store-memory={512 * 2**20}",
+        f"--temp-dir={project.parent / 'ray'}", "--disable-usage-stats",
+    ]  # fmt: skip
+    with log.open("wb") as output:
+        head = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+    try:
+        wait_for(int(ports["8265"]), head, log, "ray start --head")
+        yield f"127.0.0.1:{port}"
+    finally:
+        head.terminate()
+        head.wait(END_TIMEOUT_S)
+
+
+@pytest.fixture(scope="module")
+def terminal(project: Path, env: dict[str, str], cluster: str) -> Iterator[Terminal]:
+    logs = project.parent / "logs"
+    logs.mkdir()
+    terminal = Terminal(project, logs, env | {"RAY_ADDRESS": cluster})
+    yield terminal
+    terminal.interrupt()
+
+
+def test_the_documented_outputs_are_compared() -> None:
+    assert shows('log\n{"action":1}\n', '{"action":…}\n')
+    assert not shows('{"code":"x"}', '{"action":…}\n')
+    block, plain = blocks("<!-- test: port 80 -->\n```bash\na\n```\n\n```bash\nb\n```\n\n```text\nc\n```\n")
+    assert block == Block("a\n", "", ("port", "80"))
+    assert plain == Block("b\n", "c\n", ())
+
+
+def test_every_block_of_commands_is_found() -> None:
+    assert len(blocks(README)) == README.count("```bash") > 10
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(400)
+def test_the_readme_does_what_it_says(terminal: Terminal, ports: dict[str, str]) -> None:
+    serve = f"serve start --http-host 127.0.0.1 --http-port {ports['8000']} --proxy-location HeadOnly"
+    for block in blocks(replaced(README, ports)):
+        if "serve run" in block.commands:
+            if "interrupt" in block.how:
+                terminal.interrupt()
+            terminal.run(serve)  # Else ``serve run`` would take the port 8000.
+        output = terminal.do(block)
+        assert shows(output, block.output), f"{block.commands}\nprints\n{output}\ninstead of\n{block.output}"

@@ -1,0 +1,45 @@
+"""Networks small enough to follow by hand."""
+
+from collections.abc import Sequence
+
+import torch
+from torch import Tensor, nn
+
+from app.models.module import PolicyOutput
+from app.models.spec import ModelSpec
+
+
+class SmallPolicy(nn.Module):
+    """A linear actor and a linear critic."""
+
+    def __init__(self, inputs: int = 2, actions: int = 2) -> None:
+        super().__init__()
+        self.spec = ModelSpec((inputs,), actions)
+        self.policy = nn.Linear(inputs, actions)
+        self.critic = nn.Linear(inputs, 1)
+
+    def forward(self, observation: Tensor) -> PolicyOutput:
+        return PolicyOutput(self.policy(observation), self.critic(observation).squeeze(-1))
+
+
+class TablePolicy(nn.Module):
+    """Answers every observation with the same logits, and with its first number as the value."""
+
+    def __init__(self, logits: Sequence[float], inputs: int = 2) -> None:
+        super().__init__()
+        self.spec = ModelSpec((inputs,), len(logits))
+        self.logits = nn.Parameter(torch.tensor(logits))
+
+    def forward(self, observation: Tensor) -> PolicyOutput:
+        return PolicyOutput(self.logits.expand(len(observation), -1), observation[:, 0])
+
+
+def small_policy(seed: int = 0, inputs: int = 2, actions: int = 2) -> SmallPolicy:
+    """Returns a small policy whose parameters follow from the seed."""
+    torch.manual_seed(seed)
+    return SmallPolicy(inputs, actions)
+
+
+def broken_factory() -> nn.Module:
+    """Returns a module without a spec."""
+    return nn.Linear(1, 1)
