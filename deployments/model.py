@@ -42,13 +42,15 @@ class ModelReplica:
         """Returns the answer to one caller's observations, [B, …].
 
         Raises:
-          ValueError: They do not have the model's shape; no other caller notices.
+          ValueError: They do not have the model's shape and dtype; no other caller notices.
           ModelMismatchError: The version is no longer kept; nor does one of another version.
         """
         spec = self._engine.spec
-        if observations.shape[1:] != spec.observation_shape or not len(observations):
+        fits = observations.shape[1:] == spec.observation_shape and observations.dtype == spec.observation_dtype
+        if not fits or not len(observations):
             raise ValueError(
-                f"observations have shape {observations.shape}; the model takes [B, {spec.observation_shape}]"
+                f"observations are {observations.dtype} {observations.shape}; "
+                f"the model takes {spec.observation_dtype} [B, {spec.observation_shape}]"
             )
         answer = await self._batched((observations, version))
         if isinstance(answer, Exception):

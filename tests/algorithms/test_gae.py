@@ -106,10 +106,12 @@ def test_an_advantage_is_the_discounted_sum_of_the_errors_that_follow(
     steps: list[tuple[float, float]], end: RowKind, bootstrap: float
 ) -> None:
     gamma, lambda_ = 0.95, 0.7
-    value = [v for _, v in steps] + [0.0 if end is TERMINATED else bootstrap]
-    delta = [r + gamma * value[at + 1] - value[at] for at, (r, _) in enumerate(steps)]
-    expected = [sum((gamma * lambda_) ** (k - at) * delta[k] for k in range(at, len(delta))) for at in range(len(delta))]
-    got = run(([r for r, _ in steps] + [7.0], [v for _, v in steps] + [bootstrap], [STEP] * len(steps) + [end]), 0.95, 0.7)
+    length = len(steps)
+    reward, value = [r for r, _ in steps], [v for _, v in steps]
+    reached = [*value[1:], 0.0 if end is TERMINATED else bootstrap]
+    delta = [r + gamma * v_t - v_tm1 for r, v_t, v_tm1 in zip(reward, reached, value, strict=True)]
+    expected = [sum((gamma * lambda_) ** (k - at) * delta[k] for k in range(at, length)) for at in range(length)]
+    got = run(([*reward, 7.0], [*value, bootstrap], [STEP] * length + [end]), gamma, lambda_)
     np.testing.assert_allclose(got, [*expected, 0.0], rtol=1e-5, atol=1e-4)
 
 

@@ -6,7 +6,6 @@ from typing import NamedTuple
 import numpy as np
 import pytest
 import torch
-from small_policy import small_policy
 from torch import Tensor, nn
 
 from app.algorithms.gae import gae
@@ -15,6 +14,7 @@ from app.algorithms.ppo import PpoCoefficients
 from app.errors import NonFiniteLossError
 from app.models.distributions import choose, log_softmax
 from app.types import RowKind
+from tests.small_policy import small_policy
 
 SETTINGS = PpoSettings(
     gamma=0.9,
@@ -243,9 +243,7 @@ def test_the_mask_of_acting_is_the_mask_of_learning() -> None:
 
 def test_a_learner_finds_the_better_arm() -> None:
     module = small_policy()
-    learner = PpoLearner(
-        module, torch.optim.Adam(module.parameters(), 0.05), replace(SETTINGS, epochs=4), 1, identity
-    )
+    learner = PpoLearner(module, torch.optim.Adam(module.parameters(), 0.05), replace(SETTINGS, epochs=4), 1, identity)
     rng = np.random.default_rng(0)
     observation = np.ones((64, 2), np.float32)
     for update in range(15):
@@ -255,8 +253,8 @@ def test_a_learner_finds_the_better_arm() -> None:
         arms = [(Tick([1, 1], arm, float(arm)), Tick([1, 1], kind=RowKind.TERMINATED)) for arm in actions]
         learner.update(batch_of([tick for pair in arms for tick in pair], module), shuffle(update))
     output = module(torch.ones(1, 2))
-    assert float(output.logits.softmax(-1)[0, 1]) > 0.9
-    assert float(output.value) > 0.6
+    assert output.logits.softmax(-1)[0, 1].item() > 0.9
+    assert output.value.item() > 0.6
 
 
 class Workers:
@@ -341,5 +339,3 @@ def test_workers_without_any_row_that_counts_agree_that_there_is_nothing_to_lear
     workers, module = Workers(2), small_policy()
     assert workers.update([masked(batch_of(TICKS, module))] * 2, SETTINGS) == [{}, {}]
     assert torch.equal(parameters_of(workers.modules[0]), parameters_of(module))
-
-

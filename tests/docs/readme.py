@@ -65,21 +65,19 @@ class Terminal:
         self._env = dict(env)
         self._running: list[tuple[str, subprocess.Popen[bytes]]] = []
 
-    def do(self, block: Block) -> str:
-        """Runs a block and returns its output; one in the background has none yet."""
-        if "interrupt" in block.how:
-            self.interrupt()
+    def do(self, block: Block, **variables: str) -> str:
+        """Runs a block, with more environment variables, and returns its output; one in the background has none."""
         if block.port is not None or "background" in block.how:
-            self._start(block)
+            self._start(block, variables)
             return ""
         commands = re.sub(r"^make ", "make -n ", block.commands, flags=re.MULTILINE) if "dry" in block.how else None
-        return self.run(commands or block.commands)
+        return self.run(commands or block.commands, **variables)
 
-    def run(self, commands: str) -> str:
+    def run(self, commands: str, **variables: str) -> str:
         done = subprocess.run(
             ["/bin/bash", "-euo", "pipefail", "-c", commands],
             cwd=self._folder,
-            env=self._env,
+            env=self._env | variables,
             stdin=subprocess.DEVNULL,
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
@@ -102,13 +100,13 @@ class Terminal:
                 process.wait(END_TIMEOUT_S)
                 raise AssertionError(f"Ctrl-C did not end within {END_TIMEOUT_S} s:\n{commands}") from None
 
-    def _start(self, block: Block) -> None:
+    def _start(self, block: Block, variables: Mapping[str, str]) -> None:
         log = self._logs / f"{len(list(self._logs.iterdir()))}.log"
         with log.open("wb") as output:
             process = subprocess.Popen(
                 ["/bin/bash", "-c", f"exec {block.commands}"],
                 cwd=self._folder,
-                env=self._env,
+                env=self._env | dict(variables),
                 stdin=subprocess.DEVNULL,
                 stdout=output,
                 stderr=subprocess.STDOUT,

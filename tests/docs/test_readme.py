@@ -69,7 +69,7 @@ def cluster(project: Path, env: dict[str, str], ports: dict[str, str]) -> Iterat
         f"--temp-dir={project.parent / 'ray'}", "--disable-usage-stats",
     ]  # fmt: skip
     with log.open("wb") as output:
-        head = subprocess.Popen(command, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
+        head = subprocess.Popen(command, cwd=project, env=env, stdin=subprocess.DEVNULL, stdout=output, stderr=output)
     try:
         wait_for(int(ports["8265"]), head, log, "ray start --head")
         yield f"127.0.0.1:{port}"
@@ -102,11 +102,13 @@ def test_every_block_of_commands_is_found() -> None:
 @pytest.mark.e2e
 @pytest.mark.timeout(400)
 def test_the_readme_does_what_it_says(terminal: Terminal, ports: dict[str, str]) -> None:
-    serve = f"serve start --http-host 127.0.0.1 --http-port {ports['8000']} --proxy-location HeadOnly"
+    own_cluster = {"RAY_AUTH_MODE": "token"}  # Starting Ray itself, ``serve run`` would need nothing.
+    start = f"serve start --http-host 127.0.0.1 --http-port {ports['8000']} --proxy-location HeadOnly"
     for block in blocks(replaced(README, ports)):
-        if "serve run" in block.commands:
-            if "interrupt" in block.how:
-                terminal.interrupt()
-            terminal.run(serve)  # Else ``serve run`` would take the port 8000.
-        output = terminal.do(block)
+        serves = "serve run" in block.commands
+        if "interrupt" in block.how:
+            terminal.interrupt()
+        if serves:
+            terminal.run(start, **own_cluster)  # Else ``serve run`` would take the port 8000.
+        output = terminal.do(block, **(own_cluster if serves else {}))
         assert shows(output, block.output), f"{block.commands}\nprints\n{output}\ninstead of\n{block.output}"

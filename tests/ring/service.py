@@ -84,17 +84,17 @@ class Service:
     def home(self) -> Path:
         return self.cluster.home / self.config.run.project
 
-    def publish(self, seed: int, generation: int | None = None) -> Version:
-        """Publishes weights drawn from a seed, as a trainer would, and waits until the replica plays them."""
-        module = self.module(seed)
-        weights = self.trial.weights("main")
-        newest = weights.newest()
-        if newest is None or generation is None:
-            version = Version(weights.begin(hash_of(module)), 0)
-        else:
-            version = Version(generation, newest.number + 1)
-        ray.get(weights.publish(version, to_arrays(module)))
+    def publish(self, seed: int) -> Version:
+        """Publishes weights drawn from a seed and waits until the replica plays them."""
+        version = self.send(seed)
         wait_until(lambda: self.status()["versions"]["main"] == str(version), f"version {version} is played")
+        return version
+
+    def send(self, seed: int) -> Version:
+        """Publishes weights drawn from a seed, as a trainer that has just started would."""
+        module, weights = self.module(seed), self.trial.weights("main")
+        version = Version(weights.begin(hash_of(module)), 0)
+        ray.get(weights.publish(version, to_arrays(module)))
         return version
 
     def module(self, seed: int) -> nn.Module:

@@ -15,42 +15,15 @@ from numpy.typing import NDArray
 
 from app.models.distributions import log_prob_and_entropy
 from app.models.module import from_arrays
-from app.stores.buffer import Buffer
 from app.types import Arrays, RowKind, Rows, Version
 
+from .learner import Learner
 from .service import Cluster, Service, observation, playing, wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
 
 BATCH_ROWS = 256
 CREDITS = 2
-
-
-class Learner:
-    """Takes the batches of a buffer's only worker."""
-
-    def __init__(self, buffer: Buffer, group: str) -> None:
-        self.buffer = buffer
-        self._group = group
-        buffer.open(0, group)
-
-    def take(self) -> Rows:
-        """Returns the next batch that holds rows; its credit stays out."""
-        while True:
-            batch = self.buffer.take(0, self._group)
-            assert batch is not None
-            if batch and batch["weight"].any():
-                return batch
-            if batch:
-                self.release(batch)
-
-    def release(self, batch: Rows) -> None:
-        assert ray.get(self.buffer.release(0, int(batch["batch"][0])))
-
-    def next(self) -> Rows:
-        batch = self.take()
-        self.release(batch)
-        return batch
 
 
 @pytest.fixture(scope="module")

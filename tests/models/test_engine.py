@@ -1,0 +1,163 @@
+import copy
+
+import numpy as np
+import pytest
+import torch
+from torch import Tensor, nn
+
+from app.errors import ModelMismatchError
+from app.models.engine import PINNED_MAX, TorchEngine
+from app.models.module import PolicyOutput, to_arrays
+from app.models.spec import ModelSpec
+from app.types import UNTRAINED, Arrays, Version
+from tests.small_policy import small_policy
+
+OBSERVATIONS = np.array([[1, 2], [-1, 0.5], [0, 0]], np.float32)
+
+
+def weights(seed: int) -> Arrays:
+    return to_arrays(small_policy(seed))
+
+
+def logits_of(seed: int) -> np.ndarray:
+    return TorchEngine(small_policy(seed)).forward(OBSERVATIONS).logits
+
+
+def test_an_answer_is_the_networks_own_with_its_version() -> None:
+    module = small_policy(1)
+    answer = TorchEngine(module).forward(OBSERVATIONS)
+    expected = module(torch.from_numpy(OBSERVATIONS))
+    np.testing.assert_allclose(answer.logits, expected.logits.detach())
+    np.testing.assert_allclose(answer.value, expected.value.detach())
+    assert answer.logits.shape == (3, 2)
+    assert answer.value.shape == (3,)
+    assert answer.version == UNTRAINED
+
+
+def test_loaded_weights_answer_with_their_version() -> None:
+    engine = TorchEngine(small_policy(1))
+    engine.load(Version(2, 7), weights(2))
+    answer = engine.forward(OBSERVATIONS)
+    np.testing.assert_allclose(answer.logits, logits_of(2))
+    assert answer.version == Version(2, 7)
+
+
+def test_weights_may_be_read_only() -> None:
+    arrays = weights(2)
+    for array in arrays.values():
+        array.flags.writeable = False  # As those out of the object store are.
+    engine = TorchEngine(small_policy(1))
+    engine.load(Version(1, 1), arrays)
+    np.testing.assert_allclose(engine.forward(OBSERVATIONS).logits, logits_of(2))
+
+
+def wrong_shape(arrays: Arrays) -> Arrays:
+    return arrays | {"critic.weight": np.zeros((1, 3), np.float32)}
+
+
+def without_a_name(arrays: Arrays) -> Arrays:
+    return {name: array for name, array in arrays.items() if name != "critic.bias"}
+
+
+def with_another_name(arrays: Arrays) -> Arrays:
+    return arrays | {"extra": np.zeros(1, np.float32)}
+
+
+@pytest.mark.parametrize(
+    ("spoil", "name"),
+    [(wrong_shape, "critic.weight"), (without_a_name, "critic.bias"), (with_another_name, "extra")],
+)
+def test_weights_that_do_not_fit_leave_all_as_it_was(spoil: object, name: str) -> None:
+    engine = TorchEngine(small_policy(1))
+    before = engine.forward(OBSERVATIONS)
+    with pytest.raises(ModelMismatchError, match=rf"do not fit the model SmallPolicy: {name}$"):
+        engine.load(Version(1, 1), spoil(weights(2)))  # type: ignore[operator]
+    after = engine.forward(OBSERVATIONS)
+    assert after.version == UNTRAINED
+    np.testing.assert_array_equal(after.logits, before.logits)
+    np.testing.assert_array_equal(after.value, before.value)
+
+
+def test_a_pinned_version_outlives_what_is_loaded_after_it() -> None:
+    engine = TorchEngine(small_policy(1))
+    engine.load(Version(1, 1), weights(2))
+    engine.pin(Version(1, 1))
+    engine.load(Version(1, 2), weights(3))
+    old, new = engine.forward(OBSERVATIONS, Version(1, 1)), engine.forward(OBSERVATIONS)
+    np.testing.assert_allclose(old.logits, logits_of(2))
+    np.testing.assert_allclose(new.logits, logits_of(3))
+    assert (old.version, new.version) == (Version(1, 1), Version(1, 2))
+
+
+def test_a_version_can_be_pinned_from_its_weights() -> None:
+    engine = TorchEngine(small_policy(1))
+    engine.pin(Version(1, 5), weights(5))
+    assert engine.has(Version(1, 5))
+    np.testing.assert_allclose(engine.forward(OBSERVATIONS, Version(1, 5)).logits, logits_of(5))
+    np.testing.assert_allclose(engine.forward(OBSERVATIONS).logits, logits_of(1))
+
+
+def test_a_version_that_is_not_pinned_is_named() -> None:
+    with pytest.raises(KeyError, match=r"1\.9"):
+        TorchEngine(small_policy()).forward(OBSERVATIONS, Version(1, 9))
+
+
+def pinned(engine: TorchEngine) -> list[int]:
+    return [number for number in range(100) if engine.has(Version(1, number))]
+
+
+def test_the_least_recently_used_version_leaves_first() -> None:
+    engine = TorchEngine(small_policy())
+    for number in range(PINNED_MAX):
+        engine.pin(Version(1, number))
+    engine.forward(OBSERVATIONS, Version(1, 0))
+    engine.pin(Version(1, 90))
+    assert pinned(engine) == [0, *range(2, PINNED_MAX), 90]
+
+
+def test_a_version_that_is_held_stays_however_many_follow() -> None:
+    engine = TorchEngine(small_policy())
+    engine.pin(Version(1, 0), weights(7))
+    engine.hold(Version(1, 0))
+    for number in range(1, 2 * PINNED_MAX):
+        engine.pin(Version(1, number))
+    assert pinned(engine) == [0, *range(PINNED_MAX, 2 * PINNED_MAX)]
+    np.testing.assert_allclose(engine.forward(OBSERVATIONS, Version(1, 0)).logits, logits_of(7))
+
+
+def test_a_version_leaves_when_it_is_released_as_often_as_it_was_held() -> None:
+    engine = TorchEngine(small_policy())
+    engine.pin(Version(1, 0))
+    engine.hold(Version(1, 0))
+    engine.hold(Version(1, 0))
+    for number in range(1, PINNED_MAX + 1):
+        engine.pin(Version(1, number))
+    engine.release(Version(1, 0))
+    assert engine.has(Version(1, 0))
+    engine.release(Version(1, 0))
+    assert not engine.has(Version(1, 0))
+    assert len(pinned(engine)) == PINNED_MAX
+
+
+class Wavering(nn.Module):
+    """Drops out half of what it sees in training mode."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.spec = ModelSpec((2,), 2)
+        self.dropout = nn.Dropout()
+        self.norm = nn.BatchNorm1d(2)
+
+    def forward(self, observation: Tensor) -> PolicyOutput:
+        seen = self.norm(self.dropout(observation))
+        return PolicyOutput(seen, seen.sum(1))
+
+
+def test_the_network_answers_in_evaluation_mode_pinned_versions_too() -> None:
+    engine = TorchEngine(Wavering().train())
+    engine.pin(Version(1, 1), copy.deepcopy(to_arrays(Wavering())))
+    for version in (None, Version(1, 1)):
+        answers = [engine.forward(OBSERVATIONS, version).logits for _ in range(3)]
+        np.testing.assert_array_equal(answers[0], answers[1])
+        np.testing.assert_array_equal(answers[0], answers[2])
+        np.testing.assert_allclose(answers[0], OBSERVATIONS, rtol=1e-4)  # Untouched running statistics.

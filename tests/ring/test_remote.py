@@ -1,0 +1,120 @@
+"""A model in a replica of its own."""
+
+import asyncio
+import os
+import random
+import signal
+import time
+from collections.abc import Iterator
+
+import numpy as np
+import psutil
+import pytest
+from numpy.typing import NDArray
+from ray import serve
+
+from app.models.distributions import choose, log_softmax
+from app.models.engine import Answer, TorchEngine
+from app.types import RowKind
+
+from .learner import Learner
+from .service import Cluster, Service, observation, playing, wait_until
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
+
+STEP_TIMEOUT_S = 5
+
+
+@pytest.fixture(scope="module")
+def service(cluster: Cluster) -> Iterator[Service]:
+    changes = ["models.main.placement=remote", "models.main.batching.wait_ms=50", "models.main.num_cpus=0.1"]
+    with Service(cluster, "remote", *changes, f"actors.main.limits.step_timeout_s={STEP_TIMEOUT_S}") as running:
+        yield running
+
+
+def publish(service: Service, seed: int) -> str:
+    version = str(service.send(seed))
+    wait_until(lambda: service.step(body=observation()).headers.get("policy_version") == version, "it is played")
+    return version
+
+
+def play(service: Service, session: str, states: NDArray[np.float32]) -> list[int]:
+    """Returns the actions of one game, played in one request."""
+    ticks = [{"session": session, "kind": "tick", "body": observation(*state)} for state in states.tolist()]
+    ends = [{"session": session, "kind": kind} for kind in ("start", "stop")]
+    answers = service.http.post("/steps", json=[ends[0], *ticks, ends[1]]).json()
+    return [answer["body"]["action"] for answer in answers[1:-1]]
+
+
+def test_a_remote_model_decides_as_a_local_one_does(service: Service) -> None:
+    publish(service, seed=1)
+    learner = Learner(service.trial.buffer("rollouts"), "comparing")
+    engine = TorchEngine(service.module(1))
+    states = np.random.default_rng(3).normal(size=(4, 80, 4)).astype(np.float32)
+    for number, seen in enumerate(states):
+        source = random.Random(f"{service.config.run.seed}/compared-{number}")  # noqa: S311
+        uniforms = np.array([source.random() for _ in seen])
+        expected = choose(log_softmax(engine.forward(seen).logits), uniforms)
+        assert play(service, f"compared-{number}", seen) == expected.tolist()
+    batch = learner.next()
+    learner.buffer.close()
+    rows = {name: column[batch["kind"] == RowKind.STEP] for name, column in batch.items()}
+    answer = engine.forward(rows["observation"])
+    log_probs = log_softmax(answer.logits)[np.arange(len(rows["action"])), rows["action"]]
+    np.testing.assert_allclose(rows["value"], answer.value, atol=1e-5)
+    np.testing.assert_allclose(rows["log_prob"], log_probs, atol=1e-5)
+
+
+def test_an_evaluated_session_keeps_its_version_in_the_other_process(service: Service) -> None:
+    first = publish(service, seed=1)
+    service.step("judged", "start", purpose="evaluate")
+    for seed in range(2, 8):  # More than the store keeps by itself.
+        newer = publish(service, seed)
+    assert service.step("judged", "tick", observation()).headers["policy_version"] == first
+    service.step("judged", "stop")
+    assert service.step(body=observation()).headers["policy_version"] == newer
+
+
+@pytest.mark.parametrize("bad", [np.zeros((2, 3), np.float32), np.zeros((2, 4)), np.array([["x"] * 4] * 2)])
+async def test_one_bad_call_of_eight_leaves_seven_answers(service: Service, bad: NDArray[np.generic]) -> None:
+    model = serve.get_deployment_handle("model-main", service.trial_name)
+    calls = [np.zeros((2, 4), np.float32)] * 7 + [bad]
+    results = await asyncio.gather(*(model.forward.remote(call, None) for call in calls), return_exceptions=True)
+    assert [result.value.shape for result in results[:7] if isinstance(result, Answer)] == [(2,)] * 7
+    assert isinstance(results[7], ValueError)
+    assert "the model takes float32" in str(results[7])
+
+
+def test_ticks_fail_with_a_code_while_the_models_process_is_dead_and_recover(service: Service) -> None:
+    publish(service, seed=1)
+    service.step("survivor", "start")
+    children = psutil.Process().children(recursive=True)
+    os.kill(next(p.pid for p in children if "remote:model-main" in " ".join(_cmdline(p))), signal.SIGKILL)
+
+    def answered() -> bool:
+        began_s = time.monotonic()
+        reply = service.step("survivor", "tick", observation())
+        assert time.monotonic() - began_s < STEP_TIMEOUT_S + 2
+        if reply.status_code != 200:
+            codes.append(reply.json()["code"])
+        return reply.status_code == 200
+
+    codes: list[str] = []
+    wait_until(answered, "ticks are answered again", 40)
+    assert set(codes) <= {"agent_error", "deadline_exceeded", "overloaded"}
+    version = service.trial.weights("main").newest()
+    wait_until(
+        lambda: service.step("survivor", "tick", observation()).headers.get("policy_version") == str(version),
+        "the restarted process has the newest weights",
+    )
+    service.step("survivor", "stop")
+    with playing(service.url) as game_core:
+        wait_until(lambda: service.status()["sessions"] == 16, "games are played")
+    assert game_core.result().errors == 0
+
+
+def _cmdline(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.Error:
+        return []
