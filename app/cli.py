@@ -12,6 +12,9 @@ from rich.markup import escape
 from app.errors import SparringError
 from app.origin import ROOT, check_origin
 
+INTERRUPTED = 130
+"""Exit code of a command that was interrupted."""
+
 GROUP = "sparring.commands"
 """Entry point group: the name is the command, the value a function with typer annotations."""
 
@@ -19,7 +22,9 @@ _OWN_PACKAGES = {"app", "deployments", "train"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
-    """Runs the command that ``arguments`` name and exits: 0 done, 1 with a message on stderr, 2 wrong usage.
+    """Runs the command that ``arguments`` name and exits.
+
+    The exit code is 0 when it is done, 1 with a message on stderr, 2 for wrong usage, 130 when it was interrupted.
 
     Args:
       arguments: Words after the program's name; None takes those of this process.
@@ -32,6 +37,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except SparringError as error:
         Console(stderr=True).print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(INTERRUPTED)
 
 
 def build(entries: Mapping[str, EntryPoint], words: Sequence[str]) -> typer.Typer:

@@ -201,7 +201,14 @@ class SessionTable:
         return reply
 
     async def _stop(self, session: Session, request: StepRequest) -> StepReply:
-        reply = await session.stop(request.body)
+        try:
+            reply = await session.stop(request.body)
+        except StepError:
+            raise  # The stop can be repeated.
+        except Exception:  # The agent is broken, and the game core's game over: nothing would ever free its place.
+            del self.sessions[session.id]
+            self._note_end(session.id)
+            raise
         del self.sessions[session.id]
         self._stopped[session.id] = (self._clock(), reply)
         if len(self._stopped) > STOPPED_KEPT:

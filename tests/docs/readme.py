@@ -1,5 +1,6 @@
 """Reads the README's commands and runs them as a reader would: one after another, long ones in the background."""
 
+import contextlib
 import os
 import re
 import signal
@@ -11,7 +12,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 BASH = re.compile(
-    r"(?:<!-- test: (?P<how>[^>]*) -->\n)?```bash\n(?P<commands>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?", re.DOTALL
+    r"(?:<!-- test: (?P<how>[^>]*) -->\n)?```bash\n(?P<commands>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?",
+    re.DOTALL,
 )
 ANYTHING = "…"
 """Stands for any text in a documented output."""
@@ -28,7 +30,8 @@ class Block:
       commands: What the reader types.
       output: What the README shows behind it; empty where it shows nothing.
       how: Words of the comment before it: ``dry`` (shown by make, not done), ``port N`` (runs in the background from
-        when the port answers), ``background`` (at once), ``interrupt`` (after a Ctrl-C for all that runs there).
+        when the port answers), ``background`` (at once), ``stop`` (after a Ctrl-C for what began there last),
+        ``stop-all`` (for all of it).
     """
 
     commands: str
@@ -88,17 +91,23 @@ class Terminal:
         assert done.returncode == 0, f"exit code {done.returncode} of\n{commands}\n{done.stdout}"
         return done.stdout
 
-    def interrupt(self) -> None:
-        """Sends Ctrl-C to all that runs in the background and waits for its end, the newest first."""
+    def stop_all(self) -> None:
+        """Sends Ctrl-C to all that runs in the background, the newest first."""
         while self._running:
-            commands, process = self._running.pop()
+            self.stop()
+
+    def stop(self) -> None:
+        """Sends Ctrl-C to what began last in the background and waits for its end."""
+        commands, process = self._running.pop()
+        with contextlib.suppress(ProcessLookupError):  # It may have ended by itself.
             os.killpg(process.pid, signal.SIGINT)
-            try:
-                process.wait(END_TIMEOUT_S)
-            except subprocess.TimeoutExpired:
-                os.killpg(process.pid, signal.SIGKILL)
-                process.wait(END_TIMEOUT_S)
-                raise AssertionError(f"Ctrl-C did not end within {END_TIMEOUT_S} s:\n{commands}") from None
+        try:
+            code = process.wait(END_TIMEOUT_S)
+        except subprocess.TimeoutExpired:
+            os.killpg(process.pid, signal.SIGKILL)
+            process.wait(END_TIMEOUT_S)
+            raise AssertionError(f"Ctrl-C did not end within {END_TIMEOUT_S} s:\n{commands}") from None
+        assert code == 0, f"exit code {code} after Ctrl-C of\n{commands}"
 
     def _start(self, block: Block, variables: Mapping[str, str]) -> None:
         log = self._logs / f"{len(list(self._logs.iterdir()))}.log"

@@ -1,5 +1,6 @@
 """The README's commands, run in its order on ports that are free, and what it says that they print."""
 
+import contextlib
 import os
 import shutil
 import subprocess
@@ -8,6 +9,7 @@ import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
+import psutil
 import pytest
 import yaml
 
@@ -31,7 +33,7 @@ def ports() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def project(ports: dict[str, str]) -> Iterator[Path]:
     """A copy of the project with those ports; a short path, since Ray puts sockets below it."""
-    with tempfile.TemporaryDirectory(prefix="readme-", dir="/tmp") as name:  # noqa: S108
+    with tempfile.TemporaryDirectory(prefix="readme-", dir="/tmp") as name:
         folder = Path(name) / "project"
         folder.mkdir()
         for item in COPIED:
@@ -74,7 +76,11 @@ def cluster(project: Path, env: dict[str, str], ports: dict[str, str]) -> Iterat
         wait_for(int(ports["8265"]), head, log, "ray start --head")
         yield f"127.0.0.1:{port}"
     finally:
-        head.terminate()
+        processes = [psutil.Process(head.pid), *psutil.Process(head.pid).children(recursive=True)]
+        for process in processes:  # Its own way to end takes half a minute.
+            with contextlib.suppress(psutil.NoSuchProcess):
+                process.kill()
+        psutil.wait_procs(processes, END_TIMEOUT_S)
         head.wait(END_TIMEOUT_S)
 
 
@@ -84,7 +90,7 @@ def terminal(project: Path, env: dict[str, str], cluster: str) -> Iterator[Termi
     logs.mkdir()
     terminal = Terminal(project, logs, env | {"RAY_ADDRESS": cluster})
     yield terminal
-    terminal.interrupt()
+    terminal.stop_all()
 
 
 def test_the_documented_outputs_are_compared() -> None:
@@ -106,8 +112,10 @@ def test_the_readme_does_what_it_says(terminal: Terminal, ports: dict[str, str])
     start = f"serve start --http-host 127.0.0.1 --http-port {ports['8000']} --proxy-location HeadOnly"
     for block in blocks(replaced(README, ports)):
         serves = "serve run" in block.commands
-        if "interrupt" in block.how:
-            terminal.interrupt()
+        if "stop-all" in block.how:
+            terminal.stop_all()
+        if "stop" in block.how:
+            terminal.stop()
         if serves:
             terminal.run(start, **own_cluster)  # Else ``serve run`` would take the port 8000.
         output = terminal.do(block, **(own_cluster if serves else {}))

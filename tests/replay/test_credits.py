@@ -66,11 +66,11 @@ def test_no_credit_at_all_is_refused() -> None:
     st.integers(1, 4), st.lists(st.tuples(st.sampled_from("otr"), st.integers(0, 1), st.integers(0, 6)), max_size=60)
 )
 def test_a_rank_may_take_exactly_while_less_than_its_credits_are_under_way(
-    per_rank: int, orders: list[tuple[str, int, int]]
+    per_rank: int, given_orders: list[tuple[str, int, int]]
 ) -> None:
     gate = Credits(per_rank)
     under_way: dict[int, set[int]] = {}
-    for order, rank, number in orders:
+    for order, rank, number in given_orders:
         own = under_way.get(rank)
         if order == "o":
             gate.open(rank)

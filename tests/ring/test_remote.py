@@ -27,7 +27,7 @@ STEP_TIMEOUT_S = 5
 
 @pytest.fixture(scope="module")
 def service(cluster: Cluster) -> Iterator[Service]:
-    changes = ["models.main.placement=remote", "models.main.batching.wait_ms=50", "models.main.num_cpus=0.1"]
+    changes = ["models.main.placement=remote", "models.main.batching.wait_ms=10", "models.main.num_cpus=0.1"]
     with Service(cluster, "remote", *changes, f"actors.main.limits.step_timeout_s={STEP_TIMEOUT_S}") as running:
         yield running
 

@@ -1,10 +1,8 @@
 """``sparring launch`` and ``sparring demo``."""
 
 import json
-import signal
 import sys
 from pathlib import Path
-from types import FrameType
 from typing import Annotated
 
 import psutil
@@ -15,6 +13,7 @@ from app.config.load import load
 from train.launch.launcher import Launcher
 from train.launch.progress import Progress
 from train.launch.result import LaunchResult
+from train.launch.stopping import Stopper
 
 
 def launch(
@@ -23,25 +22,32 @@ def launch(
     serve_port: Annotated[int, typer.Option(help="Serve's own HTTP port.", min=1, max=65535)] = 8000,
 ) -> None:
     """Starts service, training and game cores, until the goal is reached; prints one JSON line at the end."""
-    signal.signal(signal.SIGTERM, _interrupt)
+    stopper = Stopper()
+    stopper.install()
     progress = Progress(psutil.Process().create_time())
-    launcher = Launcher(load(config, set_ or []), config.parent, progress, serve_port)
+    launcher = Launcher(load(config, set_ or []), config.parent, progress, stopper, serve_port)
     try:
-        result = launcher.run()
-    except KeyboardInterrupt:
-        progress.stage("interrupted")
-        raise typer.Exit(130) from None
+        result = _run(launcher, stopper)
     finally:
-        signal.signal(signal.SIGINT, signal.SIG_IGN)  # A second Ctrl-C must not leave processes behind.
-        launcher.close()
+        if stopper.requested():
+            progress.stage("interrupted")
+            stopper.enforce()
     progress.console.print(_summary(result, launcher))
     sys.stdout.write(json.dumps(result.as_dict()) + "\n")
     if not result.solved:
         raise typer.Exit(1)
 
 
-def _interrupt(_signal: int, _frame: FrameType | None) -> None:
-    raise KeyboardInterrupt
+def _run(launcher: Launcher, stopper: Stopper) -> LaunchResult:
+    """Returns the launch's result; when the user has asked to stop, whatever fails on the way out is of no interest."""
+    try:
+        return launcher.run()
+    finally:
+        try:
+            launcher.close()
+        except Exception:
+            if not stopper.requested():
+                raise
 
 
 def _summary(result: LaunchResult, launcher: Launcher) -> Table:

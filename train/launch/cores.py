@@ -13,7 +13,7 @@ from app.config.launching import SimulatorConfig
 from app.errors import SparringError
 from app.types import Purpose, Version
 
-STOP_TIMEOUT_S: Final = 4.0
+STOP_TIMEOUT_S: Final = 3.0
 """Longest wait for game cores to close their games; then they are killed."""
 EVALUATION_GAMES_AT_ONCE: Final = 25
 

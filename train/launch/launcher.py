@@ -17,6 +17,7 @@ from train.launch.memory import pss_mib
 from train.launch.progress import Progress
 from train.launch.result import LaunchResult, lag_of
 from train.launch.ring import LOOK_S, LimitError, Ring
+from train.launch.stopping import Stopper
 
 if TYPE_CHECKING:
     from train.session import TrainingSession
@@ -25,13 +26,16 @@ if TYPE_CHECKING:
 class Launcher:
     """Runs one launch; everything that it starts ends with it."""
 
-    def __init__(self, config: ExperimentConfig, folder: Path, progress: Progress, serve_port: int) -> None:
+    def __init__(
+        self, config: ExperimentConfig, folder: Path, progress: Progress, stopper: Stopper, serve_port: int
+    ) -> None:
         """Checks what can be checked before anything starts.
 
         Args:
           config: Config with a launch section.
           folder: Where the config file lies; its ``deploy_config`` is relative to it.
           progress: Where the user sees how it goes.
+          stopper: Knows whether the user has asked to stop.
           serve_port: Serve's own HTTP port.
 
         Raises:
@@ -48,7 +52,8 @@ class Launcher:
         self.trial_folder = trial_root(config.run.project, config.run.trial)
         self.mlflow_uri = tracking_uri(config.tracking.mlflow_uri, self.trial_folder.parent)
         check(self.mlflow_uri)
-        self.ring = Ring(self._config, serve_port, self._launch.limit_s)
+        self.ring = Ring(self._config, serve_port, self._launch.limit_s, stopper)
+        self._stopper = stopper
         self._progress = progress
         self._cores = GameCores(self._launch.simulator, _url(self._config), config.run.seed)
         self._evaluation: Evaluation | None = None
@@ -59,6 +64,7 @@ class Launcher:
 
         Raises:
           SparringError: A part failed; the message is that part's own.
+          InterruptedLaunchError: The user has asked to stop.
         """
         self._progress.stage("starting Ray")
         self.ring.start_ray()
@@ -93,6 +99,7 @@ class Launcher:
             while not session.training.join(0):
                 ring = session.trial.metrics.progress(self._goal.training_games)
                 self._progress.update(ring)
+                self._stopper.check()
                 self._cores.check()
                 self._check_limit()
                 good = ring.mean_return is not None and ring.mean_return >= self._goal.mean_return

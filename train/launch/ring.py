@@ -1,6 +1,7 @@
 """A whole cluster of one command: Ray, the service and the trainer, started together and ended together."""
 
 import logging
+import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
@@ -12,6 +13,7 @@ from app.errors import SparringError
 from app.home import state_root
 from train.env import set_env
 from train.launch.background import Background
+from train.launch.stopping import Stopper
 
 if TYPE_CHECKING:
     from deployments.build import Prepared
@@ -23,9 +25,9 @@ LOOK_S: Final = 0.1
 """Seconds between two looks at whatever is waited for."""
 OBJECT_STORE_BYTES: Final = 512 * 2**20
 """Shared memory for weights and batches: much above what is ever under way."""
-SAVE_TIMEOUT_S: Final = 4.0
+SAVE_TIMEOUT_S: Final = 3.0
 """Longest wait for the trainer's last checkpoint when the launch ends early."""
-GONE_TIMEOUT_S: Final = 3.0
+GONE_TIMEOUT_S: Final = 1.0
 """Longest wait for our processes to end; then they are killed."""
 
 
@@ -36,23 +38,27 @@ class LimitError(SparringError):
 class Ring:
     """Ray, Serve and a trainer that live as long as this process."""
 
-    def __init__(self, config: ExperimentConfig, serve_port: int, limit_s: float) -> None:
+    def __init__(self, config: ExperimentConfig, serve_port: int, limit_s: float, stopper: Stopper) -> None:
         """Keeps the names; nothing is imported or started.
 
         Args:
           config: Config with the components of its mode.
           serve_port: Serve's own HTTP port.
           limit_s: Longest wait for any one thing.
+          stopper: Knows whether the user has asked to stop.
         """
         self.dashboard = ""
         self._config = config
         self._serve_port = serve_port
         self._limit_s = limit_s
+        self._stopper = stopper
         self._session: TrainingSession | None = None
 
     def start_ray(self) -> None:
         """Starts Ray; its processes inherit the environment that the learner needs."""
         set_env()
+        # A thread that asks Ray for something after the end would else start a second cluster.
+        os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"
         imports = Background(_import_parts, "imports")
         import ray  # noqa: PLC0415
 
@@ -63,6 +69,7 @@ class Ring:
             logging_level=logging.ERROR,
             log_to_driver=False,
         )
+        self._stopper.check()
         self.dashboard = f"http://{context.dashboard_url}" if context.dashboard_url else "none"
         self.wait(imports.done)
 
@@ -77,6 +84,7 @@ class Ring:
 
         serve = Background(self._start_serve, "serve")
         prepared = prepare(self._config)
+        self._stopper.check()
         home = state_root(self._config.run.project)
         session = self._session = TrainingSession(self._config, prepared.trial, home, resume=False)
         session.start()
@@ -99,9 +107,11 @@ class Ring:
 
         Raises:
           LimitError: It takes too long.
+          InterruptedLaunchError: The user has asked to stop.
         """
         end_s = time.monotonic() + self._limit_s
         while not done():
+            self._stopper.check()
             if time.monotonic() > end_s:
                 raise LimitError(f"gave up after {self._limit_s:g} s of waiting")
             time.sleep(LOOK_S)

@@ -1,0 +1,69 @@
+"""``sparring launch``: how it ends."""
+
+import signal
+import socket
+import subprocess
+
+import pytest
+
+from .commands import BIN, GONE_S, RL, Command, Place, listens, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(150)]
+
+ENDLESS = "launch.goal.mean_return=1000"
+
+
+def launch(place: Place, *overrides: str) -> list[str]:
+    settings = [f"actors.main.port={place.game_port}", "launch.deploy_config=null", ENDLESS, *overrides]
+    words = [f"--set={setting}" for setting in settings]
+    return [str(BIN / "sparring"), "launch", f"--config={RL}", f"--serve-port={place.serve_port}", *words]
+
+
+def assert_gone(place: Place, command: Command) -> None:
+    wait_until(lambda: not command.left_behind(), lambda: f"{command.left_behind()} end\n{command.output}", GONE_S)
+    assert not listens(place.game_port)
+    assert not listens(place.serve_port)
+
+
+@pytest.mark.parametrize("stage", ["at once", "starting Ray", "starting service and trainer", "training"])
+def test_ctrl_c_ends_a_launch_and_all_that_it_started(place: Place, stage: str) -> None:
+    command = place.start(*launch(place))
+    if stage == "at once":
+        with pytest.raises(subprocess.TimeoutExpired):
+            command.process.wait(0.5)
+    else:
+        command.until(stage)
+    assert command.end(signal.SIGINT, 20) == 130, command.output
+    assert "Traceback" not in command.output
+    assert_gone(place, command)
+
+
+def test_sigterm_ends_a_launch_that_trains(place: Place) -> None:
+    command = place.start(*launch(place))
+    command.until("games ")
+    assert command.end(signal.SIGTERM, 20) == 130, command.output
+    assert "Traceback" not in command.output
+    assert_gone(place, command)
+
+
+def test_a_port_in_use_is_named(place: Place) -> None:
+    with socket.create_server(("127.0.0.1", place.game_port)):
+        ended = place.run(*launch(place))
+    assert ended.returncode == 1
+    assert f"port {place.game_port} on 127.0.0.1 cannot be used" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+@pytest.mark.parametrize(
+    ("override", "told"),
+    [
+        ("trainers.main.learning_rate=1", "learning_rate"),
+        ("models.main.factory=no.such:model", "no.such"),
+        ("models.main.factory=app.games.cartpole.model:missing", "missing"),
+    ],
+)
+def test_a_wrong_config_is_told_in_a_line(place: Place, override: str, told: str) -> None:
+    ended = place.run(*launch(place, override))
+    assert ended.returncode == 1, ended.stderr
+    assert told in ended.stderr
+    assert "Traceback" not in ended.stderr

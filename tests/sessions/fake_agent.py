@@ -1,0 +1,138 @@
+"""An agent whose every move is the test's, and a table around it."""
+
+import asyncio
+from collections import Counter
+from collections.abc import Awaitable, Callable
+from itertools import count
+from typing import ClassVar, Literal
+
+from app.sessions.session import EndCause, Payload
+from app.sessions.table import Limits, SessionTable
+from app.types import Purpose, SessionId, StepKind, Version
+from app.wire.steps import Body, JsonBody, StepReply, StepRequest
+
+
+class FakeAgent:
+    """Echoes what it is told; fails, waits or answers something else when told to."""
+
+    codec: ClassVar[Literal["json", "bytes"]] = "json"
+
+    def __init__(self, session: SessionId, purpose: Purpose) -> None:
+        self.session, self.purpose = session, purpose
+        self.version: Version | None = None
+        self.calls: list[tuple[str, Payload]] = []
+        self.ends: list[EndCause] = []
+        self.running = 0
+        self.overlapped = False
+        self.failure: Exception | None = None
+        """Raised by every call."""
+        self.gate: asyncio.Event | None = None
+        """Every call waits for it."""
+        self.entered = asyncio.Event()
+        """Set when a call has begun."""
+        self.answer: Payload | None = None
+        """In place of the echo."""
+
+    async def on_start(self, options: Payload) -> Payload:
+        return await self._call("start", options)
+
+    async def on_tick(self, payload: Payload) -> Payload:
+        return await self._call("tick", payload)
+
+    async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
+        self.ends.append(cause)
+        return await self._call("end", payload)
+
+    @property
+    def ticks(self) -> list[Payload]:
+        """What it was told in its ticks, in order."""
+        return [payload for name, payload in self.calls if name == "tick"]
+
+    async def _call(self, name: str, payload: Payload) -> Payload:
+        self.overlapped |= self.running > 0
+        self.running += 1
+        self.entered.set()
+        try:
+            if self.gate is not None:
+                await self.gate.wait()
+            if self.failure is not None:
+                raise self.failure
+            self.calls.append((name, payload))
+            return {"echo": payload} if self.answer is None else self.answer
+        finally:
+            self.running -= 1
+
+
+class BytesAgent(FakeAgent):
+    """Reads and writes bytes."""
+
+    codec = "bytes"
+
+    async def _call(self, name: str, payload: Payload) -> Payload:
+        await super()._call(name, payload)
+        return payload
+
+
+class Table:
+    """A session table with a clock that the test moves, and all agents that it made."""
+
+    def __init__(
+        self,
+        *,
+        max_sessions: int = 100,
+        idle_timeout_s: float = 60,
+        step_timeout_s: float = 20,
+        make: Callable[[SessionId, Purpose], FakeAgent] = FakeAgent,
+        claim: Callable[[SessionId], Awaitable[None]] | None = None,
+    ) -> None:
+        self.now_s = 1000.0
+        self.made: list[FakeAgent] = []
+        self.counts: Counter[str] = Counter()
+        minted = count(1)
+
+        def make_and_note(session: SessionId, purpose: Purpose) -> FakeAgent:
+            self.made.append(make(session, purpose))
+            return self.made[-1]
+
+        self.table = SessionTable(
+            make_and_note,
+            Limits(max_sessions, idle_timeout_s, step_timeout_s),
+            Purpose.TRAIN,
+            lambda: f"minted-{next(minted)}",
+            lambda: self.now_s,
+            self.counts,
+            claim,
+        )
+
+    def agent(self, session: SessionId) -> FakeAgent:
+        """Returns the newest agent of a session."""
+        return next(agent for agent in reversed(self.made) if agent.session == session)
+
+    async def step(
+        self,
+        kind: str,
+        session: str = "s",
+        body: Body = JsonBody(None),  # noqa: B008  # A value.
+        *,
+        seq: int | None = None,
+        deadline_ms: float | None = None,
+        purpose: Purpose | None = None,
+    ) -> StepReply:
+        return await self.table.step(StepRequest(session, StepKind(kind), body, purpose, seq, deadline_ms))
+
+    async def start(self, session: str = "s", **more: int) -> StepReply:
+        return await self.step("start", session, **more)
+
+    async def tick(self, number: int, session: str = "s", **more: int) -> object:
+        """Returns what the agent answered to a number."""
+        reply = await self.step("tick", session, JsonBody(number), **more)
+        return reply.body.value if isinstance(reply.body, JsonBody) else reply.body
+
+    async def stop(self, session: str = "s", **more: int) -> StepReply:
+        return await self.step("stop", session, JsonBody("over"), **more)
+
+
+async def turns(number: int = 10) -> None:
+    """Lets whatever is ready run."""
+    for _ in range(number):
+        await asyncio.sleep(0)

@@ -1,0 +1,83 @@
+import pytest
+
+from app.errors import BadPayloadError, SeqGapError, StaleSeqError
+from app.sessions.session import REPLIES_KEPT, EndCause, Session, payload_of
+from app.types import Purpose, Version
+from app.wire.steps import JsonBody, StepReply
+
+from .fake_agent import BytesAgent, FakeAgent
+
+
+def session_of(agent: FakeAgent | None = None) -> Session:
+    return Session("s", agent or FakeAgent("s", Purpose.TRAIN), Purpose.TRAIN, now_s=10.0)
+
+
+async def test_a_reply_carries_session_answer_number_and_version() -> None:
+    agent = FakeAgent("s", Purpose.TRAIN)
+    session = session_of(agent)
+    assert await session.start(b"") == StepReply("s", JsonBody({"echo": None}), 0)
+    agent.version = Version(1, 4)
+    assert await session.tick(b'{"x": 1}') == StepReply("s", JsonBody({"echo": {"x": 1}}), 1, Version(1, 4))
+    assert (await session.stop(JsonBody(2))).seq == 2
+    assert agent.ends == [EndCause.STOP]
+
+
+async def test_the_reply_to_the_start_is_kept() -> None:
+    session = session_of()
+    reply = await session.start(JsonBody({"level": 3}))
+    assert session.started is reply
+
+
+async def test_the_newest_replies_are_kept_by_number() -> None:
+    session = session_of()
+    replies = {number: await session.tick(JsonBody(number)) for number in range(1, REPLIES_KEPT + 4)}
+    newest = max(replies)
+    kept = range(newest - REPLIES_KEPT + 1, newest + 1)
+    assert all(session.replayed(number) is replies[number] for number in kept)
+    with pytest.raises(StaleSeqError, match=f"seq is {kept[0] - 1}"):
+        session.replayed(kept[0] - 1)
+
+
+async def test_the_next_number_is_new_and_one_beyond_it_a_gap() -> None:
+    session = session_of()
+    await session.tick(JsonBody(1))
+    assert session.replayed(2) is None
+    assert session.replayed(None) is None
+    with pytest.raises(SeqGapError, match="seq is 3; session 's' expects 2"):
+        session.replayed(3)
+
+
+async def test_a_step_that_failed_uses_no_number_up() -> None:
+    agent = FakeAgent("s", Purpose.TRAIN)
+    session = session_of(agent)
+    agent.failure = BadPayloadError("no")
+    with pytest.raises(BadPayloadError):
+        await session.tick(JsonBody(1))
+    assert session.seq == 0
+    assert session.replayed(1) is None
+
+
+async def test_a_session_is_idle_from_its_last_use_on_unless_a_step_runs() -> None:
+    session = session_of()
+    assert session.idle_since(10.0)
+    assert not session.idle_since(9.9)
+    async with session.lock:
+        assert not session.idle_since(10.0)
+
+
+async def test_a_json_agent_reads_values_however_they_came() -> None:
+    agent = FakeAgent("s", Purpose.PLAY)
+    assert payload_of(agent, b'[1, {"a": null}]') == [1, {"a": None}]
+    assert payload_of(agent, JsonBody([1])) == [1]
+    assert payload_of(agent, b"") is None
+    with pytest.raises(BadPayloadError, match="not JSON"):
+        payload_of(agent, b"{")
+
+
+async def test_a_bytes_agent_reads_bytes_alone() -> None:
+    agent = BytesAgent("s", Purpose.PLAY)
+    assert payload_of(agent, b"\x00{") == b"\x00{"
+    assert payload_of(agent, JsonBody(None)) == b""
+    with pytest.raises(BadPayloadError, match="reads bytes; send them as body_b64"):
+        payload_of(agent, JsonBody({"a": 1}))
+    assert (await session_of(agent).tick(b"\xff")).body == b"\xff"

@@ -1,0 +1,281 @@
+import asyncio
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from itertools import count
+
+import numpy as np
+import pytest
+
+from app.models.spec import ModelSpec
+from app.replay.rows import empty_batch
+from app.stores import buffer as module
+from app.stores.buffer import BufferSettings, BufferStore
+from app.types import RowKind, Rows
+
+SPEC = ModelSpec((2,), 2)
+FOREVER_S = 1000.0
+
+
+def store(
+    batch_rows: int = 4, workers: int = 1, credits_batches: int = 10, heartbeat_s: float = FOREVER_S, spare: int = 100
+) -> BufferStore:
+    capacity = batch_rows * workers + spare
+    return BufferStore(SPEC, BufferSettings(batch_rows, workers, capacity, credits_batches, heartbeat_s))
+
+
+def trajectory(steps: int, first_tick: int = 0) -> Rows:
+    rows = empty_batch(SPEC, steps + 1)
+    rows["kind"][:] = [RowKind.STEP] * steps + [RowKind.TERMINATED]
+    rows["weight"][:] = [1] * steps + [0]
+    rows["tick"][:] = np.arange(first_tick, first_tick + steps + 1)
+    return rows
+
+
+def ids(rows: Rows | None) -> set[int]:
+    assert rows is not None
+    return {int(number) for number in rows["batch"]}
+
+
+def steps(rows: Rows | None) -> list[int]:
+    assert rows is not None
+    return [int(tick) for tick, weight in zip(rows["tick"], rows["weight"], strict=True) if weight]
+
+
+async def opened(buffer: BufferStore, group: str = "g") -> None:
+    """Joins all workers and takes the first, empty round."""
+    workers = buffer._settings.workers
+    for rank in range(workers):
+        await buffer.open(rank, group)
+    for rank in range(workers):
+        rows = await buffer.take(rank, group)
+        assert rows is not None
+        await buffer.release(rank, min(ids(rows)))
+
+
+@asynccontextmanager
+async def taking(buffer: BufferStore, rank: int = 0, group: str = "g") -> AsyncIterator["asyncio.Task[Rows | None]"]:
+    """Runs a take that nothing has answered yet."""
+    task = asyncio.create_task(buffer.take(rank, group))
+    for _ in range(20):
+        await asyncio.sleep(0)
+    assert not task.done()
+    try:
+        yield task
+    finally:
+        task.cancel()
+        await asyncio.wait([task])
+
+
+async def test_the_first_batch_is_empty_and_shows_that_the_stream_is_up() -> None:
+    buffer = store()
+    await buffer.push("a", 1, trajectory(7))
+    await buffer.open(0, "g")
+    rows = await buffer.take(0, "g")
+    assert rows is not None
+    assert ids(rows) == {0}
+    assert steps(rows) == []
+    assert len(rows["kind"]) == 4
+    assert (await buffer.stats()).popped == 0
+
+
+async def test_a_batch_has_exactly_its_rows_and_one_number() -> None:
+    buffer = store(batch_rows=4)
+    await opened(buffer)
+    await buffer.push("a", 1, trajectory(7))
+    first, second = await buffer.take(0, "g"), await buffer.take(0, "g")
+    assert (steps(first), steps(second)) == ([0, 1, 2], [3, 4, 5])
+    assert (ids(first), ids(second)) == ({1}, {2})
+    assert first is not None
+    assert first["kind"].tolist() == [RowKind.STEP] * 3 + [RowKind.FULL]
+    assert (await buffer.stats()).under_way == 2
+
+
+async def test_a_take_waits_for_a_whole_batch() -> None:
+    buffer = store(batch_rows=4)
+    await opened(buffer)
+    await buffer.push("a", 1, trajectory(2))
+    async with taking(buffer) as take:
+        await buffer.push("a", 2, trajectory(2, 10))
+        assert steps(await take) == [0, 1]
+
+
+async def test_no_worker_gets_a_batch_before_there_is_one_for_each() -> None:
+    buffer = store(batch_rows=4, workers=2)
+    await opened(buffer)
+    async with taking(buffer, 0) as first, taking(buffer, 1) as second:
+        await buffer.push("a", 1, trajectory(4))
+        await asyncio.sleep(0)
+        assert not first.done()
+        assert not second.done()
+        await buffer.push("a", 2, trajectory(4, 10))
+        got = await first, await second
+    assert ids(got[0]) == ids(got[1]) == {1}
+    assert sorted(steps(got[0]) + steps(got[1])) == [0, 1, 2, 3, 10]  # Row 3 was given back and opens the second.
+
+
+async def test_no_worker_gets_a_batch_before_all_have_joined() -> None:
+    buffer = store(batch_rows=4, workers=2)
+    await buffer.push("a", 1, trajectory(20))
+    await buffer.open(0, "g")
+    async with taking(buffer, 0) as first:
+        await buffer.open(1, "g")
+        assert ids(await first) == {0}
+    assert ids(await buffer.take(1, "g")) == {0}
+
+
+async def test_a_worker_without_a_credit_waits_for_its_release() -> None:
+    buffer = store(batch_rows=4, credits_batches=1)
+    await opened(buffer)
+    await buffer.push("a", 1, trajectory(20))
+    (number,) = ids(await buffer.take(0, "g"))
+    async with taking(buffer) as take:
+        assert not await buffer.release(0, number + 7)
+        await asyncio.sleep(0)
+        assert not take.done()
+        assert await buffer.release(0, number)
+        assert ids(await take) == {number + 1}
+    assert not await buffer.release(0, number)
+
+
+async def test_rows_leave_the_buffer_only_against_a_credit() -> None:
+    buffer = store(batch_rows=4, credits_batches=1)
+    await opened(buffer)
+    await buffer.push("a", 1, trajectory(20))
+    await buffer.take(0, "g")
+    async with taking(buffer):
+        assert (await buffer.stats()).popped == 3
+
+
+async def test_a_quiet_night_brings_every_worker_an_empty_batch() -> None:
+    buffer = store(batch_rows=4, workers=2, heartbeat_s=0.02)
+    await opened(buffer)
+    await buffer.push("a", 1, trajectory(4))  # Enough for one worker and so for none.
+    first, second = await asyncio.gather(buffer.take(0, "g"), buffer.take(1, "g"))
+    assert steps(first) == steps(second) == []
+    assert ids(first) == ids(second)
+    assert (await buffer.stats()).held == 5
+
+
+async def test_a_take_that_nothing_answers_ends_so_that_the_worker_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(module, "TAKE_WAIT_S", 0.02)
+    buffer = store()
+    await opened(buffer)
+    assert await buffer.take(0, "g") == {}
+    await buffer.push("a", 1, trajectory(7))
+    assert steps(await buffer.take(0, "g")) == [0, 1, 2]
+
+
+async def test_a_repeated_push_is_taken_once() -> None:
+    buffer = store()
+    for sender, number in (("a", 1), ("a", 1), ("b", 1), ("a", 2), ("a", 1)):
+        await buffer.push(sender, number, trajectory(1))
+    stats = await buffer.stats()
+    assert (stats.inserted, stats.repeated_pushes) == (6, 2)
+
+
+async def test_a_push_that_was_refused_may_be_repeated() -> None:
+    buffer = store()
+    rows = trajectory(2)
+    with pytest.raises(ValueError, match="the last row is a step"):
+        await buffer.push("a", 1, {name: column[:2] for name, column in rows.items()})
+    await buffer.push("a", 1, rows)
+    assert (await buffer.stats()).inserted == 3
+
+
+async def test_every_row_is_accounted_for() -> None:
+    buffer = store(batch_rows=4, spare=6)
+    await opened(buffer)
+    for number in range(20):
+        await buffer.push("a", number, trajectory(2))
+        if number % 5 == 4:
+            await buffer.take(0, "g")
+    stats = await buffer.stats()
+    assert stats.dropped > 0
+    assert stats.inserted == 60 == stats.popped + stats.dropped + stats.held
+
+
+async def test_a_new_group_ends_the_streams_and_the_credits_of_the_old() -> None:
+    buffer = store(batch_rows=4, credits_batches=1)
+    await opened(buffer, "old")
+    await buffer.push("a", 1, trajectory(20))
+    (number,) = ids(await buffer.take(0, "old"))
+    async with taking(buffer, group="old") as take:
+        await buffer.open(0, "new")
+        assert await take is None
+    assert await buffer.take(0, "old") is None
+    assert steps(await buffer.take(0, "new")) == []  # The first batch of a stream is empty.
+    assert not await buffer.release(0, number)
+    assert (await buffer.stats()).under_way == 1
+
+
+async def test_what_waited_for_a_worker_of_the_old_group_is_not_dealt_to_the_new() -> None:
+    buffer = store(batch_rows=4, workers=2)
+    await opened(buffer, "old")
+    await buffer.push("a", 1, trajectory(20))
+    await buffer.take(0, "old")  # The other half of this round is never taken.
+    await opened(buffer, "new")
+    first, second = await buffer.take(0, "new"), await buffer.take(1, "new")
+    assert ids(first) == ids(second)
+
+
+async def test_closing_ends_the_streams_behind_what_was_dealt() -> None:
+    buffer = store(batch_rows=4, workers=2)
+    await opened(buffer)
+    await buffer.push("a", 1, trajectory(20))
+    assert steps(await buffer.take(0, "g")) != []
+    await buffer.close()  # What was dealt to the other worker lies ready.
+    assert steps(await buffer.take(1, "g")) != []
+    assert await buffer.take(0, "g") is None
+    assert await buffer.take(1, "g") is None
+
+
+async def test_closing_wakes_a_worker_that_waits() -> None:
+    buffer = store()
+    await opened(buffer)
+    async with taking(buffer) as take:
+        await buffer.close()
+        assert await take is None
+
+
+async def test_the_end_of_an_older_group_does_not_end_the_new_one() -> None:
+    buffer = store(batch_rows=4)
+    await opened(buffer, "old")
+    await buffer.push("a", 1, trajectory(20))
+    (old,) = ids(await buffer.take(0, "old"))
+    await opened(buffer, "new")
+    await buffer.finish(old)
+    rows = await buffer.take(0, "new")
+    assert steps(rows) != []
+    await buffer.finish(min(ids(rows)))
+    assert await buffer.take(0, "new") is None
+
+
+async def test_a_closed_buffer_serves_the_next_group() -> None:
+    buffer = store()
+    await opened(buffer, "old")
+    await buffer.close()
+    await opened(buffer, "new")
+    await buffer.push("a", 1, trajectory(7))
+    assert steps(await buffer.take(0, "new")) == [0, 1, 2]
+
+
+async def test_workers_that_go_at_their_own_pace_see_the_same_rounds() -> None:
+    buffer, numbers = store(batch_rows=4, workers=2, credits_batches=2), count()
+    await opened(buffer)
+    seen: list[list[set[int]]] = [[], []]
+
+    async def work(rank: int) -> None:
+        while len(seen[rank]) < 10:
+            rows = await buffer.take(rank, "g")
+            seen[rank].append(ids(rows))
+            for _ in range(3 * rank):
+                await asyncio.sleep(0)
+            await buffer.release(rank, min(ids(rows)))
+
+    async def play() -> None:
+        for number in range(40):
+            await buffer.push("a", number, trajectory(3, next(numbers)))
+            await asyncio.sleep(0)
+
+    await asyncio.wait_for(asyncio.gather(work(0), work(1), play()), 20)
+    assert seen[0] == seen[1]

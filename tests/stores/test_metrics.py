@@ -1,0 +1,72 @@
+import pytest
+
+from app.stores.metrics import EPISODES_KEPT, UPDATES_KEPT, Episode, MetricStore, Update
+from app.types import Purpose
+
+
+def episodes(*returns: float, purpose: Purpose = Purpose.TRAIN) -> list[Episode]:
+    return [Episode(purpose, returned, 10) for returned in returns]
+
+
+async def test_reports_of_many_replicas_add_up() -> None:
+    store = MetricStore()
+    await store.report(episodes(1, 2), {"ticks_train": 20, "starts": 2})
+    await store.report(episodes(6), {"ticks_train": 5})
+    progress = await store.progress(games=3)
+    assert (progress.ticks, progress.episodes, progress.mean_return) == (25, 3, 3.0)
+
+
+async def test_the_mean_is_over_the_newest_games_and_none_before_there_are_enough() -> None:
+    store = MetricStore()
+    await store.report(episodes(100, 2), {})
+    assert (await store.progress(games=3)).mean_return is None
+    await store.report(episodes(4, 6), {})
+    assert (await store.progress(games=3)).mean_return == 4.0
+
+
+async def test_evaluated_games_are_counted_apart() -> None:
+    store = MetricStore()
+    await store.report(episodes(500, purpose=Purpose.EVALUATE) + episodes(1), {"ticks_evaluate": 9})
+    progress = await store.progress(games=1)
+    assert (progress.episodes, progress.ticks, progress.mean_return) == (1, 0, 1.0)
+    assert await store.returns(Purpose.EVALUATE) == [500]
+    assert await store.returns(Purpose.TRAIN) == [1]
+    assert await store.returns(Purpose.PLAY) == []
+
+
+async def test_only_so_many_episodes_and_updates_are_kept() -> None:
+    store = MetricStore()
+    await store.report(episodes(*range(EPISODES_KEPT + 5)), {})
+    assert (await store.returns(Purpose.TRAIN))[0] == 5
+    assert (await store.progress(games=1)).episodes == EPISODES_KEPT + 5
+    for number in range(UPDATES_KEPT + 5):
+        await store.update(Update(number, 0.0, {}))
+    assert len(await store.updates_after(-1)) == UPDATES_KEPT
+
+
+async def test_updates_are_read_from_where_a_reader_was() -> None:
+    store = MetricStore()
+    for number in (1, 2, 3):
+        await store.update(Update(number, 0.0, {"loss": number}))
+    assert [update.number for update in await store.updates_after(1)] == [2, 3]
+    assert await store.updates_after(3) == []
+
+
+async def test_training_is_live_from_its_first_update_until_the_next_run() -> None:
+    store = MetricStore()
+    assert not (await store.progress(1)).live
+    await store.update(Update(7, 0.0, {"loss": 0.5}))
+    progress = await store.progress(1)
+    assert (progress.live, progress.updates, progress.last) == (True, 7, {"loss": 0.5})
+    await store.begin()
+    progress = await store.progress(1)
+    assert (progress.live, progress.updates, progress.last) == (False, 0, {})
+
+
+@pytest.mark.parametrize("later", ["run 2", "run 1"])
+async def test_the_first_reason_of_a_failed_run_counts(later: str) -> None:
+    store = MetricStore()
+    assert await store.failure("run 1") is None
+    await store.fail("run 1", "NaN")
+    await store.fail(later, "a consequence")
+    assert await store.failure("run 1") == "NaN"
