@@ -158,7 +158,7 @@ class GameConnection(asyncio.Protocol):
 
     def _end(self, transport: asyncio.Transport) -> None:
         """Closes once the peer does, so that it can read the last reply whatever it is still sending."""
-        if self._peer_ended:
+        if self._peer_ended or transport.is_closing():
             transport.close()
         else:
             transport.write_eof()

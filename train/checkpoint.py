@@ -1,6 +1,5 @@
 """Checkpoints of a learner: whole or absent, the newest few kept."""
 
-import logging
 import shutil
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -14,8 +13,6 @@ from app.errors import CheckpointError
 SCHEMA_VERSION: Final = 1
 FILE: Final = "learner.pt"
 UNFINISHED: Final = ".unfinished-"
-
-_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)

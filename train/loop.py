@@ -214,8 +214,7 @@ class Worker:
 
     def _restore(self) -> None:
         """Goes on from the newest checkpoint where asked to, or where it is of this very run."""
-        path = self._checkpoints.newest()
-        state = None if path is None else load_state(path)
+        state = self._newest_state()
         if state is None or not (self._args.resume or state.run == self._args.run):
             return
         state.check(self._hash)
@@ -223,6 +222,17 @@ class Worker:
         self._optimizer.load_state_dict(state.optimizer)
         torch.set_rng_state(state.random_state)
         self._updates = state.updates
+
+    def _newest_state(self) -> LearnerState | None:
+        """Returns the newest checkpoint; one of an earlier run that cannot be read stops only who resumes it."""
+        path = self._checkpoints.newest()
+        try:
+            return None if path is None else load_state(path)
+        except CheckpointError as error:
+            if self._args.resume:
+                raise
+            _log.warning("an earlier run's checkpoint is passed over: %s", error)
+            return None
 
     def _same_on_all(self, number: int) -> int:
         """Returns rank 0's number on all ranks."""

@@ -8,9 +8,10 @@ from ray.train import FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
 
 from app.config.root import ExperimentConfig
-from app.errors import ConfigError, SparringError, TrainingError
+from app.errors import CheckpointError, ConfigError, SparringError, TrainingError
 from app.models.module import build_module, spec_of
 from app.stores.trial import Trial
+from train.checkpoint import Checkpoints
 from train.data import NAME, OwnStreams, stream
 from train.env import missing_env, spare_watcher
 from train.loop import LoopArgs, run_worker
@@ -30,6 +31,7 @@ class TrainingRun:
 
         Raises:
           ConfigError: The config has no trainer.
+          CheckpointError: There is nothing to resume from.
         """
         if not config.trainers:
             raise ConfigError("there is nothing to train: add a trainer under trainers")
@@ -41,7 +43,12 @@ class TrainingRun:
         self._config = config
         self._trial = trial
         self._folder = home / config.run.trial
+        self._checkpoints = self._folder / "checkpoints"
         self._resume = resume
+        if resume and Checkpoints(self._checkpoints, 1).newest() is None:
+            raise CheckpointError(
+                f"there is no checkpoint to resume from in {self._checkpoints}; train without --resume"
+            )
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._fit, name="trainer", daemon=True)
 
@@ -92,9 +99,7 @@ class TrainingRun:
         spec = spec_of(build_module(model.factory, model.kwargs, self._config.run.seed))
         buffer = self._trial.buffer(wanted.buffer)
         streams = OwnStreams(lambda rank, group: stream(buffer, spec, wanted.batch_rows, rank, group))
-        args = LoopArgs(
-            self._config, self.name, self._trial.namespace, str(self._folder / "checkpoints"), self._resume, self.run
-        )
+        args = LoopArgs(self._config, self.name, self._trial.namespace, str(self._checkpoints), self._resume, self.run)
         resources = {"CPU": trainer.num_cpus} | ({"GPU": trainer.num_gpus} if trainer.num_gpus else {})
         return TorchTrainer(
             run_worker,

@@ -98,7 +98,13 @@ def batch_of(fields: Mapping[str, str], body: bytes) -> list[StepRequest]:
     purpose = parse_purpose(fields.get("purpose"))
     deadline = fields.get("deadline-ms")
     deadline_ms = None if deadline is None else parse_whole("deadline_ms", deadline)
-    return [_item(item, at, purpose, deadline_ms) for at, item in enumerate(items)]
+    steps: list[StepRequest] = []
+    for at, item in enumerate(items):
+        try:
+            steps.append(_item(item, purpose, deadline_ms))
+        except BadRequestError as error:
+            raise BadRequestError(f"item {at} of /steps: {error}") from error
+    return steps
 
 
 def batch_reply(requests: list[StepRequest], answers: list[StepReply | StepError]) -> bytes:
@@ -184,35 +190,35 @@ def parse_whole(name: str, text: str) -> int:
     return int(text)
 
 
-def _item(item: Json, at: int, purpose: Purpose | None, deadline_ms: float | None) -> StepRequest:
+def _item(item: Json, purpose: Purpose | None, deadline_ms: float | None) -> StepRequest:
     if not isinstance(item, dict):
-        raise BadRequestError(f"item {at} of /steps is a {type(item).__name__}; allowed is an object")
+        raise BadRequestError(f"a step is an object, got {type(item).__name__}")
     session, kind, seq = item.get("session", ""), item.get("kind", "tick"), item.get("seq")
     if not isinstance(session, str) or not isinstance(kind, str):
-        raise BadRequestError(f"item {at} of /steps needs session and kind as text")
+        raise BadRequestError("session and kind are text")
     if seq is not None and (not isinstance(seq, int) or isinstance(seq, bool) or seq < 0):
-        raise BadRequestError(f"seq of item {at} is {seq!r}; allowed is a whole number from 0")
+        raise BadRequestError(f"seq is {seq!r}; allowed is a whole number from 0")
     own_purpose, own_deadline = item.get("purpose"), item.get("deadline_ms")
     return StepRequest(
         session=session,
         kind=parse_kind(kind, session),
-        body=_item_body(item, at),
+        body=_item_body(item),
         purpose=purpose if own_purpose is None else parse_purpose(str(own_purpose)),
         seq=seq,
         deadline_ms=deadline_ms if own_deadline is None else parse_whole("deadline_ms", str(own_deadline)),
     )
 
 
-def _item_body(item: dict[str, Json], at: int) -> Body:
+def _item_body(item: dict[str, Json]) -> Body:
     encoded = item.get("body_b64")
     if encoded is None:
         return JsonBody(item.get("body"))
     if not isinstance(encoded, str):
-        raise BadRequestError(f"body_b64 of item {at} is a {type(encoded).__name__}; allowed is text")
+        raise BadRequestError(f"body_b64 is a {type(encoded).__name__}; allowed is text")
     try:
         return base64.b64decode(encoded, validate=True)
     except ValueError as error:
-        raise BadRequestError(f"body_b64 of item {at} is not base64: {error}") from error
+        raise BadRequestError(f"body_b64 is not base64: {error}") from error
 
 
 def _answer(request: StepRequest, answer: StepReply | StepError) -> dict[str, Json]:

@@ -1,5 +1,6 @@
 """Runs the product's commands as a user would, each with files, ports and processes of its own."""
 
+import contextlib
 import os
 import signal
 import socket
@@ -68,11 +69,19 @@ def free_port() -> int:
 
 @dataclass(frozen=True)
 class Place:
-    """A user's machine: state root, Ray's folder, and ports that are free."""
+    """A user's machine: state root, Ray's folder, and ports that are free.
+
+    Attributes:
+      folder: Where all files lie.
+      game_port: Port for game cores.
+      serve_port: Serve's own port.
+      started: Commands that were started here.
+    """
 
     folder: Path
     game_port: int = field(default_factory=free_port)
     serve_port: int = field(default_factory=free_port)
+    started: list[Command] = field(default_factory=list)
 
     @property
     def url(self) -> str:
@@ -99,7 +108,16 @@ class Place:
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
             )
-        return Command(process, log, mark)
+        self.started.append(Command(process, log, mark))
+        return self.started[-1]
+
+    def clear(self) -> None:
+        """Kills what a failed test has left."""
+        for command in self.started:
+            for process in command.left_behind():
+                with contextlib.suppress(psutil.Error):
+                    process.kill()
+            command.process.wait(GONE_S)
 
     def run(self, *words: str, timeout_s: float = 90.0, **variables: str) -> "subprocess.CompletedProcess[str]":
         """Returns what a command did."""
@@ -113,16 +131,6 @@ class Place:
             timeout=timeout_s,
             check=False,
         )
-
-
-def policy(url: str, observation: list[float]) -> tuple[str, int]:
-    """Returns which version answers an observation at present, and its most probable action."""
-    with httpx.Client(base_url=url) as http:
-        started = http.post("/step", headers={"step_kind": "start", "purpose": "evaluate"}, content=b"")
-        session = {"session": started.headers["session"]}
-        answer = http.post("/step", headers=session, json={"observation": observation})
-        http.post("/step", headers=session | {"step_kind": "stop"}, content=b"")
-    return answer.headers["policy_version"], answer.json()["action"]
 
 
 def wait_until(claim: Callable[[], T], what: Callable[[], str], timeout_s: float) -> T:

@@ -11,4 +11,6 @@ from .commands import Place
 def place() -> Iterator[Place]:
     """Files and ports of one test; a short path, since Ray puts sockets below it."""
     with tempfile.TemporaryDirectory(prefix="sparring-e2e-", dir="/tmp", ignore_cleanup_errors=True) as folder:
-        yield Place(Path(folder))
+        place = Place(Path(folder))
+        yield place
+        place.clear()

@@ -1,0 +1,204 @@
+from typing import Any
+
+import orjson
+import pytest
+
+from app.errors import BadPayloadError, BadRequestError, OverloadedError, SessionUnknownError, StepError
+from app.types import Purpose, SessionId, Version
+from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
+from app.wire.steps import JsonBody, StepReply, StepRequest
+from deployments.steps import StepService
+from tests.sessions.fake_agent import BytesAgent, FakeAgent, Table
+
+
+def request(path: str, body: bytes = b"", method: bytes = b"POST", **fields: str) -> HttpRequest:
+    return HttpRequest(method, path, {name.replace("_", "-"): value for name, value in fields.items()}, body, True)
+
+
+class Elsewhere:
+    """The other replicas: hold the sessions named ``far…``."""
+
+    def __init__(self) -> None:
+        self.asked: list[str] = []
+
+    async def __call__(self, request: StepRequest) -> StepReply | None:
+        self.asked.append(request.session)
+        if request.session == "lost":
+            raise ConnectionResetError("the directory is away")
+        if not request.session.startswith("far"):
+            return None
+        return StepReply(request.session, JsonBody("from afar"), 7, Version(1, 2))
+
+
+def service(table: Table, forward: Elsewhere | None = None, **status: object) -> StepService:
+    shown: dict[str, object] = {"healthy": True, "ready": True} | status
+    return StepService(table.table, forward, lambda: shown)
+
+
+def header(reply: HttpReply, name: bytes) -> bytes | None:
+    return dict(reply.headers).get(name)
+
+
+async def batch(answerer: StepService, items: list[dict[str, Any]], **fields: str) -> list[Any]:
+    reply = await answerer.answer(request("/steps", orjson.dumps(items), **fields))
+    assert (reply.status, reply.content_type) == (200, JSON)
+    answers: list[Any] = orjson.loads(reply.body)
+    return answers
+
+
+async def test_a_step_is_answered_with_the_agents_json_and_its_headers() -> None:
+    table = Table()
+    answerer = service(table)
+    reply = await answerer.answer(request("/step", b'{"level": 2}', session="s", step_kind="start", seq="0"))
+    assert (reply.status, reply.body, reply.content_type) == (200, b'{"echo":{"level":2}}', JSON)
+    assert (header(reply, b"session"), header(reply, b"seq")) == (b"s", b"0")
+    table.agent("s").version = Version(1, 57)
+    reply = await answerer.answer(request("/step", b"3", session="s", seq="1"))
+    assert orjson.loads(reply.body) == {"echo": 3}
+    assert header(reply, b"policy_version") == b"1.57"
+    assert header(reply, b"seq") == b"1"
+
+
+async def test_a_step_of_bytes_is_answered_with_bytes() -> None:
+    answerer = service(Table(make=BytesAgent))
+    await answerer.answer(request("/step", session="s", step_kind="start"))
+    reply = await answerer.answer(request("/step", b"\x00\xff", session="s"))
+    assert (reply.body, reply.content_type) == (b"\x00\xff", BYTES)
+    assert header(reply, b"policy_version") is None
+
+
+async def test_a_session_id_cannot_smuggle_a_header_in() -> None:
+    answerer = service(Table())
+    reply = await answerer.answer(request("/step", session="a\r\nset-cookie: x", step_kind="start"))
+    assert header(reply, b"session") == b"a??set-cookie: x"
+
+
+async def test_an_answer_that_is_no_json_is_the_agents_failure() -> None:
+    table = Table()
+    answerer = service(table)
+    await answerer.answer(request("/step", session="s", step_kind="start"))
+    table.agent("s").answer = {1, 2}  # type: ignore[assignment]
+    with pytest.raises(StepError, match="answered a set that is not JSON") as caught:
+        await answerer.answer(request("/step", b"1", session="s"))
+    assert caught.value.code == "agent_error"
+
+
+async def test_a_batch_is_answered_in_its_order_and_each_session_in_turn() -> None:
+    table = Table()
+    items: list[dict[str, Any]] = [
+        {"session": "a", "kind": "start"},
+        {"session": "b", "kind": "start"},
+        {"session": "a", "body": 1},
+        {"session": "nobody", "body": 1},
+        {"session": "b", "body": 2},
+        {"session": "a", "kind": "stop", "body": "over"},
+        {"session": "a", "kind": "start"},
+        {"session": "a", "body": 9},
+        {"kind": "start"},
+        {"body": 5},
+    ]
+    answers = await batch(service(table), items)
+    assert [answer.get("body") for answer in answers] == [
+        {"echo": None}, {"echo": None}, {"echo": 1}, None, {"echo": 2}, {"echo": "over"}, {"echo": None}, {"echo": 9},
+        {"echo": None}, {"echo": 5},
+    ]  # fmt: skip
+    assert answers[3]["error"]["code"] == "session_unknown"
+    assert [answer["session"] for answer in answers[:8]] == ["a", "b", "a", "nobody", "b", "a", "a", "a"]
+    assert answers[8]["session"] == "minted-1"
+    assert table.agent("a").ticks == [9]
+
+
+async def test_the_headers_purpose_is_the_items_default() -> None:
+    table = Table()
+    items = [{"session": "a", "kind": "start"}, {"session": "b", "kind": "start", "purpose": "play"}]
+    await batch(service(table), items, purpose="evaluate")
+    assert (table.agent("a").purpose, table.agent("b").purpose) == (Purpose.EVALUATE, Purpose.PLAY)
+
+
+async def test_one_bad_answer_does_not_spoil_the_batch() -> None:
+    failures: dict[SessionId, Any] = {"unserialisable": object(), "refused": BadPayloadError("no"), "bug": KeyError(1)}
+
+    def make(session: SessionId, purpose: Purpose) -> FakeAgent:
+        agent = FakeAgent(session, purpose)
+        failure = failures.get(session)
+        if isinstance(failure, Exception):
+            agent.failure = failure
+        elif failure is not None:
+            agent.answer = failure
+        return agent
+
+    items = [{"session": name, "kind": "auto", "body": 1} for name in ("good", *failures, "lost", "fine")]
+    answers = await batch(service(Table(make=make), Elsewhere()), items)
+    codes = [answer.get("error", {}).get("code") for answer in answers]
+    assert codes == [None, "agent_error", "bad_payload", "agent_error", "agent_error", None]
+    assert "ConnectionResetError" in answers[4]["error"]["message"]
+
+
+async def test_a_batch_that_is_malformed_runs_nothing() -> None:
+    table = Table()
+    with pytest.raises(BadRequestError, match="item 1"):
+        await batch(service(table), [{"session": "a", "kind": "start"}, {"session": "a", "kind": "tock"}])  # type: ignore[list-item]
+    assert table.made == []
+
+
+async def test_a_step_of_a_session_held_elsewhere_is_forwarded_once() -> None:
+    table, elsewhere = Table(), Elsewhere()
+    answerer = service(table, elsewhere)
+    reply = await answerer.answer(request("/step", b"1", session="far", seq="7"))
+    assert orjson.loads(reply.body) == "from afar"
+    assert (header(reply, b"seq"), header(reply, b"policy_version")) == (b"7", b"1.2")
+    with pytest.raises(SessionUnknownError):
+        await answerer.answer_peer(request("/step", b"1", session="far"))
+    assert elsewhere.asked == ["far"]
+
+
+async def test_a_session_of_our_own_is_not_asked_about_elsewhere() -> None:
+    table, elsewhere = Table(), Elsewhere()
+    answerer = service(table, elsewhere)
+    await answerer.answer(request("/step", session="near", step_kind="start"))
+    await answerer.answer(request("/step", b"1", session="near"))
+    await answerer.answer(request("/step", b"1", step_kind="auto"))
+    assert elsewhere.asked == ["near"]
+
+
+@pytest.mark.parametrize(
+    ("method", "path"), [(b"GET", "/"), (b"GET", "/step"), (b"POST", "/status"), (b"PUT", "/step"), (b"POST", "/step/")]
+)
+async def test_a_path_that_is_not_served_says_which_are(method: bytes, path: str) -> None:
+    with pytest.raises(StepError, match="is not served; allowed are POST /step, POST /steps, GET /healthz") as caught:
+        await service(Table()).answer(request(path, method=method))
+    assert caught.value.status == 404
+
+
+@pytest.mark.parametrize(
+    ("path", "status", "healthy", "ready"),
+    [
+        ("/healthz", 200, True, False),
+        ("/healthz", 503, False, True),
+        ("/readyz", 200, False, True),
+        ("/readyz", 503, True, False),
+        ("/status", 200, False, False),
+    ],
+)
+async def test_health_and_readiness_are_told_apart(path: str, status: int, healthy: bool, ready: bool) -> None:
+    reply = await service(Table(), healthy=healthy, ready=ready).answer(request(path, method=b"GET"))
+    assert reply.status == status
+    assert orjson.loads(reply.body) == {"healthy": healthy, "ready": ready}
+
+
+@pytest.mark.parametrize("path", ["/step", "/steps"])
+async def test_a_client_of_another_protocol_is_refused(path: str) -> None:
+    answerer = service(Table())
+    with pytest.raises(StepError, match="the client speaks protocol 2, the service 1") as caught:
+        await answerer.answer(request(path, b"[]", protocol="2"))
+    assert (caught.value.code, caught.value.status) == ("protocol_version", 426)
+    with pytest.raises(BadRequestError, match="protocol is 'one'"):
+        await answerer.answer(request(path, b"[]", protocol="one"))
+    assert (await answerer.answer(request("/steps", b"[]", protocol="1"))).status == 200
+
+
+async def test_a_full_table_is_told_to_the_item_that_found_it_full() -> None:
+    table = Table(max_sessions=1)
+    answers = await batch(service(table), [{"session": "a", "kind": "start"}, {"session": "b", "kind": "start"}])
+    assert answers[1]["error"]["code"] == OverloadedError.code
+    assert table.table.sessions.keys() == {"a"}

@@ -1,0 +1,233 @@
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import torch
+from torch import Tensor, nn
+
+from app.algorithms.learner import PpoLearner, PpoSettings
+from app.algorithms.ppo import PpoCoefficients
+from app.errors import CheckpointError
+from app.seeding import derive
+from app.types import RowKind
+from tests.small_policy import SmallPolicy, small_policy
+from train.checkpoint import FILE, UNFINISHED, Checkpoints, LearnerState, load_state
+
+SETTINGS = PpoSettings(0.99, 0.95, PpoCoefficients(0.2, 0.5, 0.01), epochs=2, minibatches=3, max_grad_norm=0.5)
+
+
+def state(updates: int = 3, generation: int = 1, number: float = 0.0) -> LearnerState:
+    return LearnerState(
+        model={"w": torch.full((3,), number)},
+        optimizer={"state": {}, "param_groups": []},
+        updates=updates,
+        generation=generation,
+        random_state=torch.get_rng_state(),
+        spec_hash="0123",
+        run="run 1",
+    )
+
+
+def kept(folder: Path) -> list[tuple[int, int]]:
+    """Returns generation and update of the checkpoints that can be read, oldest first."""
+    states = [load_state(path) for path in sorted(folder.iterdir())]
+    return [(found.generation, found.updates) for found in states]
+
+
+def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
+    path = Checkpoints(tmp_path / "made when needed", keep=3).save(state(number=7))
+    got, expected = load_state(path), state(number=7)
+    assert torch.equal(got.model["w"], expected.model["w"])
+    assert torch.equal(got.random_state, expected.random_state)
+    assert (got.updates, got.generation, got.spec_hash, got.run) == (3, 1, "0123", "run 1")
+
+
+def test_the_newest_checkpoint_is_found_among_those_kept(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, keep=2)
+    assert checkpoints.newest() is None
+    for updates in (9, 10, 11):
+        newest = checkpoints.save(state(updates))
+        assert checkpoints.newest() == newest
+    assert kept(tmp_path) == [(1, 10), (1, 11)]
+
+
+def test_a_later_start_is_newer_than_the_updates_of_an_earlier_one(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, keep=2)
+    for generation, updates in ((1, 500), (2, 4), (2, 8)):
+        checkpoints.save(state(updates, generation))
+    assert kept(tmp_path) == [(2, 4), (2, 8)]
+
+
+def test_a_second_checkpoint_of_one_update_replaces_the_first(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    checkpoints.save(state(number=1))
+    path = checkpoints.save(state(number=2))
+    assert load_state(path).model["w"][0] == 2
+    assert [found.name for found in tmp_path.iterdir()] == [path.name]
+
+
+def fill_disk(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
+    def full(_state: object, path: Path) -> None:
+        path.write_bytes(b"half of it")
+        raise error
+
+    monkeypatch.setattr(torch, "save", full)
+
+
+@pytest.mark.parametrize("error", [OSError(28, "No space left on device"), RuntimeError("file write failed")])
+@pytest.mark.parametrize("updates", [3, 4])
+def test_a_full_disk_leaves_the_one_before_and_names_it(
+    error: Exception, updates: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    checkpoints = Checkpoints(tmp_path, keep=1)
+    good = checkpoints.save(state(3, number=1))
+    fill_disk(monkeypatch, error)
+    with pytest.raises(CheckpointError, match=re.escape(f"{error}; the newest good one is {good}. Make room on")):
+        checkpoints.save(state(updates, number=2))
+    assert list(tmp_path.iterdir()) == [good]
+    assert checkpoints.newest() == good
+    assert load_state(good).model["w"][0] == 1
+
+
+def test_without_any_good_checkpoint_none_is_named(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("where the folder should be")
+    with pytest.raises(CheckpointError, match="the newest good one is none"):
+        Checkpoints(blocked, keep=1).save(state())
+
+
+def test_what_a_killed_writer_left_is_no_checkpoint_and_goes_with_the_next_save(tmp_path: Path) -> None:
+    checkpoints = Checkpoints(tmp_path, keep=2)
+    good = checkpoints.save(state(3))
+    left = tmp_path / f"{UNFINISHED}000001-0000000005"
+    left.mkdir()
+    (left / FILE).write_bytes(b"half")
+    (tmp_path / "000001-0000000009").mkdir()  # Without its file.
+    assert checkpoints.newest() == good
+    newest = checkpoints.save(state(4))
+    assert checkpoints.newest() == newest
+    assert not left.exists()
+    assert good.exists()  # The broken folder is none of the two that are kept.
+
+
+def truncate(path: Path) -> None:
+    path.write_bytes(path.read_bytes()[:-50])
+
+
+@pytest.mark.parametrize(
+    "spoil",
+    [
+        truncate,
+        lambda path: path.write_bytes(b""),
+        lambda path: path.write_bytes(b"no checkpoint"),
+        lambda path: torch.save([1], path),
+        lambda path: torch.save({}, path),
+        lambda path: torch.save({"schema_version": 1}, path),
+        lambda path: torch.save({"schema_version": 1, "surprise": 2}, path),
+        lambda path: torch.save(Path, path),  # Code: never loaded.
+        lambda path: path.unlink(),
+    ],
+)
+def test_a_damaged_checkpoint_is_named(spoil: Callable[[Path], object], tmp_path: Path) -> None:
+    path = Checkpoints(tmp_path, keep=1).save(state())
+    spoil(path / FILE)
+    with pytest.raises(CheckpointError, match=f"cannot read checkpoint {path}"):
+        load_state(path)
+
+
+def test_another_schema_is_refused(tmp_path: Path) -> None:
+    path = Checkpoints(tmp_path, keep=1).save(replace(state(), schema_version=2))
+    with pytest.raises(CheckpointError, match="has schema version 2; allowed is 1"):
+        load_state(path)
+
+
+def test_the_checkpoint_of_another_network_is_refused() -> None:
+    state().check("0123")
+    with pytest.raises(CheckpointError, match="shapes 0123; the config builds 4567"):
+        state().check("4567")
+
+
+class Run:
+    """A training run as the loop makes it: network, Adam and the number of updates."""
+
+    def __init__(self, seed: int) -> None:
+        self.module = small_policy(seed)
+        self.optimizer = torch.optim.Adam(self.module.parameters(), 0.01, eps=1e-5, fused=True)
+        self.updates = 0
+
+    def train(self, updates: int) -> "Run":
+        learner = PpoLearner(self.module, self.optimizer, SETTINGS, 1, lambda x: x)
+        for _ in range(updates):
+            shuffle = torch.Generator().manual_seed(derive(7, 0, self.updates))
+            assert learner.update(batch(self.updates, self.module), shuffle)["optimizer_steps"] == 6
+            torch.rand(1)  # Something else may draw from the global generator, too.
+            self.updates += 1
+        return self
+
+    def save(self, checkpoints: Checkpoints) -> Path:
+        return checkpoints.save(
+            replace(
+                state(self.updates),
+                model=self.module.state_dict(),
+                optimizer=self.optimizer.state_dict(),
+                random_state=torch.get_rng_state(),
+            )
+        )
+
+    def restore(self, path: Path) -> "Run":
+        loaded = load_state(path)
+        self.module.load_state_dict(loaded.model)
+        self.optimizer.load_state_dict(loaded.optimizer)
+        torch.set_rng_state(loaded.random_state)
+        self.updates = loaded.updates
+        return self
+
+
+def batch(number: int, module: nn.Module) -> dict[str, Tensor]:
+    """Returns the batch that update ``number`` sees, in both runs."""
+    source = torch.Generator().manual_seed(number)
+    rows = 40
+    kind = torch.zeros(rows, dtype=torch.int8)
+    kind[9::10] = torch.tensor([RowKind.FULL, RowKind.TERMINATED, RowKind.TRUNCATED, RowKind.FULL], dtype=torch.int8)
+    action = torch.randint(0, 2, (rows,), generator=source)
+    observation = torch.randn(rows, 2, generator=source)
+    with torch.no_grad():
+        log_prob = module(observation).logits.log_softmax(-1).gather(1, action[:, None]).squeeze(1)
+    return {
+        "observation": observation,
+        "action": action,
+        "action_mask": torch.ones(rows, 2, dtype=torch.uint8),
+        "reward": torch.randn(rows, generator=source),
+        "log_prob": log_prob,
+        "kind": kind,
+        "weight": (kind == RowKind.STEP).float(),
+    }
+
+
+def bits(run: Run) -> list[bytes]:
+    moments = [x for slot in run.optimizer.state_dict()["state"].values() for x in slot.values()]
+    return [x.detach().numpy().tobytes() for x in (*run.module.parameters(), *moments, torch.get_rng_state())]
+
+
+def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    run = Run(seed=0).train(3)
+    path = run.save(Checkpoints(tmp_path, keep=1))
+    expected = bits(run.train(2))
+    torch.manual_seed(99)
+    resumed = Run(seed=5)
+    assert isinstance(resumed.module, SmallPolicy)
+    assert bits(resumed.restore(path).train(2)) == expected
+
+
+def test_without_the_moments_of_adam_a_resumed_run_would_be_another(tmp_path: Path) -> None:
+    torch.manual_seed(1)
+    run = Run(seed=0).train(3)
+    path = run.save(Checkpoints(tmp_path, keep=1))
+    expected = bits(run.train(2))
+    resumed = Run(seed=5)
+    resumed.module.load_state_dict(load_state(path).model)
+    resumed.updates = 3
+    assert bits(resumed.train(2)) != expected
