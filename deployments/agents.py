@@ -63,7 +63,7 @@ class AgentMaker:
         self.reporter = Reporter(trial.metrics, self.counts)
         self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
         self._replica_number = secrets.randbits(31)
-        self._episodes = 0
+        self._episodes = self._made = 0
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
         """Returns what must run for as long as the replica lives: weights in, rows and reports out."""
@@ -83,11 +83,14 @@ class AgentMaker:
         name = agent_of(session) or self._actor.agents[0]
         if name not in self._agents:
             raise BadRequestError(f"session {session!r} names agent {name!r}; here play {', '.join(self._agents)}")
+        self._made += 1
+        # The number is in the seed so that a session that is played again does not explore in the same way again.
+        seed = f"{self._args.config.run.seed}/{session}/{self._made}"
         agent = self._agents[name]
         context = AgentContext(
             session=session,
             purpose=purpose,
-            rng=random.Random(f"{self._args.config.run.seed}/{session}"),  # noqa: S311  # Games, not secrets.
+            rng=random.Random(seed),  # noqa: S311  # Games, not secrets.
             model=self._models[agent.model] if agent.model else None,
             unroll=self._unroll(agent.buffer) if purpose is Purpose.TRAIN and agent.buffer else None,
             report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks)),

@@ -39,6 +39,7 @@ class GymAgent(Agent):
         self._spec = context.model.spec
         self._pinned: Version | None = None
         self._greedy = context.purpose is Purpose.EVALUATE
+        self._unroll = context.unroll
         self._dtype = np.dtype(self._spec.observation_dtype)
         self._everything = np.ones(self._spec.actions, bool)
         self._return = 0.0
@@ -53,6 +54,8 @@ class GymAgent(Agent):
         if unknown:
             raise BadPayloadError(f"a start carries {', '.join(unknown)}; allowed are {', '.join(OPTIONS)}")
         self._greedy = _boolean(given, "greedy", self._greedy)
+        if self._greedy:  # Its actions were not drawn from the policy: learning from them would be wrong.
+            self._unroll = None
         wanted = given.get("model_version")
         if wanted is not None or self.context.purpose is Purpose.EVALUATE:
             self._pinned = await self._hold(None if wanted is None else _version(wanted))
@@ -64,7 +67,7 @@ class GymAgent(Agent):
         observation = self._observation(tick)
         mask = self._mask(tick)
         self._take_reward(tick)
-        unroll = self.context.unroll
+        unroll = self._unroll
         if unroll is not None:
             unroll.reached(observation)
         uniform = GREEDY if self._greedy else self.context.rng.random()
@@ -85,8 +88,8 @@ class GymAgent(Agent):
         """Ends the episode; one that the service ends is truncated and counts for no statistic."""
         if payload is not None:
             self._stop(_mapping("a stop", payload))
-        elif self.context.unroll is not None:
-            self.context.unroll.cut(RowKind.TRUNCATED, None)
+        elif self._unroll is not None:
+            self._unroll.cut(RowKind.TRUNCATED, None)
         if self._pinned is not None:
             self._model.release(self._pinned)
         return None
@@ -101,8 +104,8 @@ class GymAgent(Agent):
         terminated, truncated = _boolean(stop, "terminated", False), _boolean(stop, "truncated", False)
         observation = self._observation(stop) if "observation" in stop else None
         self._take_reward(stop)
-        if self.context.unroll is not None:
-            self.context.unroll.cut(_end(terminated), observation)
+        if self._unroll is not None:
+            self._unroll.cut(_end(terminated), observation)
         if terminated or truncated:
             self.context.report(self._return, self._ticks)
 
@@ -113,8 +116,8 @@ class GymAgent(Agent):
         if self._acted:  # The first tick of an episode has no action to reward.
             self._acted = False
             self._return += reward
-            if self.context.unroll is not None:
-                self.context.unroll.reward(float(reward))
+            if self._unroll is not None:
+                self._unroll.reward(float(reward))
 
     def _observation(self, payload: dict[str, Any]) -> NDArray[np.generic]:
         try:

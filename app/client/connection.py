@@ -17,7 +17,7 @@ class ConnectionLostError(SparringError):
 
     Attributes:
       sent: The request may have reached the peer.
-      reply_started: The first byte of its reply had arrived; if not, a retry is safe by D1 even without ``seq``.
+      reply_started: The first byte of its reply had arrived; if not, a retry is safe even without ``seq``.
     """
 
     def __init__(self, message: str, *, sent: bool, reply_started: bool = False) -> None:

@@ -22,7 +22,7 @@ class BufferConfig(Process):
     max_policy_lag: int = Field(8, ge=0)
     """Largest age of a row at consumption, in published versions; older rows are masked and counted."""
 
-    heartbeat_s: float = Field(5.0, gt=0)
+    heartbeat_s: float = Field(5.0, gt=0, le=15)
     """Seconds without a batch after which the workers get an empty one, so that none waits for ever."""
 
 

@@ -305,3 +305,12 @@ async def test_an_agent_without_a_model_is_refused_when_it_is_made() -> None:
     context = AgentContext("s", Purpose.PLAY, random.Random(0), None, None, lambda _r, _t: None)  # noqa: S311
     with pytest.raises(SparringError, match=r"name one under agents\.<name>\.model"):
         GymAgent(context)
+
+
+async def test_a_training_game_that_asks_for_greedy_actions_is_not_recorded() -> None:
+    play = Play()
+    await play.agent.on_start({"greedy": True})
+    await play.tick(0)
+    await play.stop(1)
+    assert play.emitted == []
+    assert play.reports == [(101.0, 1)]

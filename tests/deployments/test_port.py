@@ -14,6 +14,7 @@ HOST = "127.0.0.1"
 def listener(port: int = 0, host: str = HOST, *, reuse_port: bool = False) -> Iterator[int]:
     """Listens like another program, or like a replica that shares its port."""
     with socket.socket() as sock:
+        sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         if reuse_port:
             sock.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEPORT, 1)
         sock.bind((host, port))
@@ -74,9 +75,12 @@ def test_the_port_stays_held_until_the_last_replica_has_gone() -> None:
 
 
 def test_a_service_may_come_back_at_once_though_old_connections_linger() -> None:
-    with closing(PortGuard(HOST, 0, "one")) as guard, listener(guard.port, reuse_port=True) as port:
+    with closing(PortGuard(HOST, 0, "one")) as guard, socket.create_server((HOST, guard.port)) as server:
+        port = guard.port
         client = socket.create_connection((HOST, port))
-    client.close()
+        server.accept()[0].close()  # Who closes first is who keeps the connection lingering.
+        assert client.recv(1) == b""
+        client.close()
     with closing(PortGuard(HOST, port, "one")), listener(port, reuse_port=True):
         pass
 

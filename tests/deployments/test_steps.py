@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import orjson
@@ -20,9 +21,13 @@ class Elsewhere:
 
     def __init__(self) -> None:
         self.asked: list[str] = []
+        self.gate: asyncio.Event | None = None
+        """Every step waits for it."""
 
     async def __call__(self, request: StepRequest) -> StepReply | None:
         self.asked.append(request.session)
+        if self.gate is not None:
+            await self.gate.wait()
         if request.session == "lost":
             raise ConnectionResetError("the directory is away")
         if not request.session.startswith("far"):
@@ -150,6 +155,19 @@ async def test_a_step_of_a_session_held_elsewhere_is_forwarded_once() -> None:
     with pytest.raises(SessionUnknownError):
         await answerer.answer_peer(request("/step", b"1", session="far"))
     assert elsewhere.asked == ["far"]
+
+
+async def test_steps_of_one_session_are_forwarded_one_by_one_and_sessions_side_by_side() -> None:
+    elsewhere = Elsewhere()
+    elsewhere.gate = asyncio.Event()
+    items = [{"session": session, "body": number} for session in ("far-a", "far-b") for number in (1, 2)]
+    task = asyncio.create_task(batch(service(Table(), elsewhere), items))
+    for _ in range(10):
+        await asyncio.sleep(0)
+    assert elsewhere.asked == ["far-a", "far-b"]
+    elsewhere.gate.set()
+    assert [answer["session"] for answer in await task] == ["far-a", "far-a", "far-b", "far-b"]
+    assert sorted(elsewhere.asked) == ["far-a", "far-a", "far-b", "far-b"]
 
 
 async def test_a_session_of_our_own_is_not_asked_about_elsewhere() -> None:

@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 import ray
 
-from app.errors import TrainingError
+from app.errors import ModelMismatchError, TrainingError
+from app.models.module import hash_of
 
+from .broken_models import another
 from .service import RL, SMALL, Cluster, Service, observation, playing, wait_until
-from .training import START_S, trainer, updates, wait_for_end
+from .training import trainer, updates, wait_for_end
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
 
@@ -80,20 +82,13 @@ def test_a_checkpoint_that_cannot_be_written_ends_training_with_its_path(service
     assert "SPARRING_HOME" in told
 
 
-def test_a_network_of_other_shapes_is_refused_before_it_is_published(service: Service, tmp_path: Path) -> None:
-    newest = service.trial.weights("main").newest()
-    told = failure(service, tmp_path, "models.main.factory=broken_models:another")
-    assert "start both with one config" in told
-    assert service.trial.weights("main").newest() == newest
+def test_a_network_of_other_shapes_is_refused_before_it_is_published(service: Service) -> None:
+    weights = service.trial.weights("main")
+    newest = weights.newest()
+    with pytest.raises(ModelMismatchError, match="start both with one config"):
+        weights.begin(hash_of(another()))
+    assert weights.newest() == newest
 
 
 def test_a_trainer_whose_network_cannot_be_built_says_so(service: Service, tmp_path: Path) -> None:
     assert "broken_models" in failure(service, tmp_path, "models.main.factory=broken_models:nothing")
-
-
-def test_a_failed_run_can_be_followed_by_a_good_one(service: Service, tmp_path: Path) -> None:
-    run = trainer(service, tmp_path, "trainers.main.max_updates=3")
-    with playing(service.url):
-        run.start()
-        assert wait_until(lambda: run.join(0.1), "training ends", START_S)
-    assert service.trial.metrics.updates_after(0)[-1].number == 3

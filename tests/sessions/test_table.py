@@ -657,6 +657,19 @@ async def test_what_is_over_and_forgotten_is_let_go() -> None:
     assert table.table.games() == {"open"}  # The other side of that game still plays.
 
 
+async def test_a_session_that_was_started_anew_is_not_let_go() -> None:
+    async def claim(_session: str) -> None:
+        pass
+
+    table = Table(claim=claim, idle_timeout_s=1000)
+    await table.start()
+    await table.stop()
+    await table.start()
+    table.now_s += STOPPED_KEPT_S + 1
+    await table.table.sweep()
+    assert table.table.ended == []
+
+
 async def test_without_peers_nothing_waits_to_be_let_go() -> None:
     table = Table()
     await table.start()

@@ -142,7 +142,10 @@ def test_a_declared_body_over_the_limit_is_refused_before_it_comes() -> None:
 
 
 def test_an_undeclared_body_over_the_limit_is_refused_when_it_comes() -> None:
-    requests, failure = read(CHUNKED, *[b"64\r\n" + b"x" * 100 + b"\r\n"] * 11)
+    hundred = b"64\r\n" + b"x" * 100 + b"\r\n"
+    assert len(only(CHUNKED + hundred * 10 + b"0\r\n\r\n").body) == 1000
+    assert str(read(CHUNKED + hundred * 10 + b"1\r\nx\r\n")[1]) == "1001 bytes arrived; allowed are 1000"
+    requests, failure = read(CHUNKED, *[hundred] * 11)
     assert requests == []
     assert isinstance(failure, BodyTooLargeError)
     assert str(failure) == "1100 bytes arrived; allowed are 1000"
