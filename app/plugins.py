@@ -1,8 +1,24 @@
 """Resolves user code named in a config."""
 
 from importlib import import_module
+from importlib.util import find_spec
 
 from app.errors import PluginError
+
+
+def find_plugin(path: str) -> None:
+    """Does nothing where the module of ``package.module:name`` exists; it is not imported.
+
+    Raises:
+      PluginError: There is no such module.
+    """
+    module_name = path.partition(":")[0]
+    try:
+        found = find_spec(module_name)
+    except ImportError as error:
+        raise PluginError(f"cannot import {module_name!r} for {path!r}: {error}") from error
+    if found is None:
+        raise PluginError(f"cannot import {module_name!r} for {path!r}: there is no such module")
 
 
 def load_plugin(path: str) -> object:

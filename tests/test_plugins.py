@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.errors import PluginError
-from app.plugins import load_plugin
+from app.plugins import find_plugin, load_plugin
 
 
 def test_a_path_names_an_object() -> None:
@@ -35,3 +35,13 @@ def test_a_module_with_a_syntax_error_is_named(tmp_path: Path, monkeypatch: pyte
     monkeypatch.syspath_prepend(tmp_path)
     with pytest.raises(PluginError, match="cannot import 'half_written_game'"):
         load_plugin("half_written_game:build")
+
+
+def test_a_module_is_found_without_being_imported() -> None:
+    find_plugin("app.games.cartpole.model:build")
+
+
+@pytest.mark.parametrize("path", ["app.games.chess.model:build", "no_such_package.model:build"])
+def test_a_module_that_does_not_exist_is_named(path: str) -> None:
+    with pytest.raises(PluginError, match=f"cannot import '{path.partition(':')[0]}'"):
+        find_plugin(path)

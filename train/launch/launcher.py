@@ -9,6 +9,7 @@ from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.errors import ConfigError
 from app.home import trial_root
+from app.plugins import find_plugin
 from app.stores.mlflow_connection import check, tracking_uri
 from app.types import Version
 from deployments.port import probe
@@ -39,13 +40,17 @@ class Launcher:
           serve_port: Serve's own HTTP port.
 
         Raises:
-          SparringError: The config has no launch section, a port is taken, or the tracking store cannot be used.
+          SparringError: The config has no launch section, code is missing, a port is taken, or the tracking store
+            cannot be used.
         """
         if config.launch is None:
             raise ConfigError("the config has no launch section: it needs launch.simulator and launch.goal")
         self._launch, self._goal = config.launch, config.launch.goal
         self._config = active(config)
         self._deploy = active(load(folder / self._launch.deploy_config)) if self._launch.deploy_config else None
+        models, agents = self._config.models.values(), self._config.agents.values()
+        for path in [*(model.factory for model in models), *(agent.factory for agent in agents)]:
+            find_plugin(path)
         for actor in self._config.actors.values():
             probe(actor.host, actor.port)
         probe("127.0.0.1", serve_port)

@@ -69,6 +69,7 @@ class Ring:
             logging_level=logging.ERROR,
             log_to_driver=False,
         )
+        self._stopper.install()  # Ray has put a SIGTERM handler of its own in place of ours.
         self._stopper.check()
         self.dashboard = f"http://{context.dashboard_url}" if context.dashboard_url else "none"
         self.wait(imports.done)
