@@ -2,10 +2,10 @@
 
 import random
 import secrets
-from collections import Counter
+from collections import Counter, OrderedDict
 from collections.abc import Coroutine
 from dataclasses import dataclass
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from ray.serve.handle import DeploymentHandle
 
@@ -25,6 +25,9 @@ from app.types import Arrays, Purpose, SessionId
 from deployments.models import local_model, remote_model
 from deployments.pusher import Pusher
 from deployments.reporter import Reporter
+
+SESSIONS_REMEMBERED: Final = 10_000
+"""Newest session ids whose plays are counted; one that comes back later begins to count anew."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +66,8 @@ class AgentMaker:
         self.reporter = Reporter(trial.metrics, self.counts)
         self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
         self._replica_number = secrets.randbits(31)
-        self._episodes = self._made = 0
+        self._episodes = 0
+        self._plays: OrderedDict[SessionId, int] = OrderedDict()
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
         """Returns what must run for as long as the replica lives: weights in, rows and reports out."""
@@ -83,9 +87,8 @@ class AgentMaker:
         name = agent_of(session) or self._actor.agents[0]
         if name not in self._agents:
             raise BadRequestError(f"session {session!r} names agent {name!r}; here play {', '.join(self._agents)}")
-        self._made += 1
         # The number is in the seed so that a session that is played again does not explore in the same way again.
-        seed = f"{self._args.config.run.seed}/{session}/{self._made}"
+        seed = f"{self._args.config.run.seed}/{session}/{self._plays_of(session)}"
         agent = self._agents[name]
         context = AgentContext(
             session=session,
@@ -96,6 +99,13 @@ class AgentMaker:
             report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks)),
         )
         return self._classes[name](context, **agent.kwargs)
+
+    def _plays_of(self, session: SessionId) -> int:
+        """Returns how often a session has been played here, this time included."""
+        plays = self._plays[session] = self._plays.pop(session, 0) + 1
+        if len(self._plays) > SESSIONS_REMEMBERED:
+            self._plays.popitem(last=False)
+        return plays
 
     def _unroll(self, buffer: str) -> Unroll:
         self._episodes += 1

@@ -7,6 +7,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
 
 from app.config.serving import ModelConfig
@@ -37,7 +38,7 @@ async def follow(engine: TorchEngine, weights: Weights) -> None:
     while True:
         try:
             newer = await weights.newer(engine.version)
-        except Exception as error:  # noqa: BLE001  # Ray raises many kinds when an actor restarts; all pass.
+        except RayError as error:  # The store's process restarts.
             _log.warning("the weight store does not answer, asking again: %s", error)
             await asyncio.sleep(RETRY_S)
             continue

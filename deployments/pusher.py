@@ -5,6 +5,8 @@ import logging
 import secrets
 from collections import Counter
 
+from ray.exceptions import RayError
+
 from app.agents.outbox import Outbox
 from app.agents.unroll import Row
 from app.models.spec import ModelSpec
@@ -61,7 +63,7 @@ class Pusher:
             try:
                 async with asyncio.timeout(PUSH_TIMEOUT_S):
                     await self._buffer.push(self._sender, self._number, rows)
-            except Exception as error:  # noqa: BLE001  # Ray raises many kinds when an actor restarts.
+            except (RayError, TimeoutError) as error:
                 _log.warning("a push of %d rows failed, sending it again: %s", len(rows["kind"]), error)
             else:
                 self._counts["rows_pushed"] += len(rows["kind"])

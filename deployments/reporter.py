@@ -4,6 +4,8 @@ import asyncio
 import logging
 from collections import Counter
 
+from ray.exceptions import RayError
+
 from app.stores.metrics import Episode, Metrics
 
 EVERY_S = 0.1
@@ -40,7 +42,7 @@ class Reporter:
             return
         try:
             await self._metrics.report(episodes, growth)
-        except Exception as error:  # noqa: BLE001  # Ray raises many kinds when an actor restarts.
+        except RayError as error:
             _log.warning("the metric store does not answer: %s", error)
             self._episodes = episodes + self._episodes
         else:

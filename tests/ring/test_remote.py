@@ -52,7 +52,7 @@ def test_a_remote_model_decides_as_a_local_one_does(service: Service) -> None:
     engine = TorchEngine(service.module(1))
     states = np.random.default_rng(3).normal(size=(4, 80, 4)).astype(np.float32)
     for number, seen in enumerate(states):
-        source = random.Random(f"{service.config.run.seed}/compared-{number}")  # noqa: S311
+        source = random.Random(f"{service.config.run.seed}/compared-{number}/1")  # noqa: S311
         uniforms = np.array([source.random() for _ in seen])
         expected = choose(log_softmax(engine.forward(seen).logits), uniforms)
         assert play(service, f"compared-{number}", seen) == expected.tolist()

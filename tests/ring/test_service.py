@@ -43,7 +43,11 @@ def actions(http: httpx.Client, session: str, **start: Any) -> list[int]:
 
 def test_both_ports_give_a_session_the_same_answers(service: Service) -> None:
     with httpx.Client(base_url=service.serve_url) as other:
-        assert actions(service.http, "same") == actions(other, "same")
+        assert actions(service.http, "same", purpose="evaluate") == actions(other, "same", purpose="evaluate")
+
+
+def test_a_session_that_is_played_again_does_not_explore_in_the_same_way(service: Service) -> None:
+    assert actions(service.http, "again") != actions(service.http, "again")
 
 
 def test_a_batch_of_steps_is_answered_in_order(http: httpx.Client) -> None:
