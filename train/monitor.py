@@ -1,8 +1,11 @@
 """Carries the trainer's metrics from the metric store to MLflow and TensorBoard."""
 
+import logging
 import threading
 import time
 from typing import Final
+
+from ray.exceptions import RayError
 
 from app.metrics.tensorboard import TensorBoardWriter
 from app.stores.buffer import Buffer
@@ -18,6 +21,8 @@ TRACK_AFTER_S: Final = 20.0
 
 What comes before is kept and written then, or at the end of a shorter run.
 """
+
+_log = logging.getLogger(__name__)
 
 
 class Monitor:
@@ -48,10 +53,15 @@ class Monitor:
                 self._tracking = True
                 self._tracker.start()
 
+    def halt(self, timeout_s: float) -> None:
+        """Looks no more, whatever is left."""
+        self._stop.set()
+        if self._thread.ident is not None:
+            self._thread.join(timeout_s)
+
     def close(self, timeout_s: float) -> None:
         """Takes over what is left and ends."""
-        self._stop.set()
-        self._thread.join(timeout_s)
+        self.halt(timeout_s)
         self._look()
         if self._seen:
             self.track()
@@ -60,7 +70,10 @@ class Monitor:
 
     def _work(self) -> None:
         while not self._stop.wait(PERIOD_S):
-            self._look()
+            try:
+                self._look()
+            except (RayError, TimeoutError) as error:  # The stores restart; what they still know is read then.
+                _log.warning("the metrics cannot be read, trying again: %s", error)
             if self._seen and time.monotonic() - self._started_s > TRACK_AFTER_S:
                 self.track()
 

@@ -16,6 +16,10 @@ from train.promote import promote
 from train.run import TrainingRun
 from train.tracking import Tracker
 
+SAVE_TIMEOUT_S: Final = 3.0
+"""Longest wait for the trainer's last checkpoint when all ends early."""
+HURRY_S: Final = 1.0
+"""Longest wait for the metrics then."""
 CLOSE_TIMEOUT_S: Final = 20.0
 """Longest wait for the tracking store when all else is done."""
 
@@ -79,6 +83,14 @@ class TrainingSession:
         if version is None:
             raise TrackingError(f"no weights of {model!r} were published; there is nothing to register")
         return version
+
+    def abandon(self) -> None:
+        """Ends in a hurry: a trainer under way saves, and an MLflow run that is open is closed as killed."""
+        if self.training.running():
+            self.training.stop()
+            self.training.wait(SAVE_TIMEOUT_S)
+        self._monitor.halt(HURRY_S)
+        self._tracker.close("KILLED", HURRY_S)
 
     def close(self, *, succeeded: bool) -> None:
         """Writes what is left to MLflow and TensorBoard and ends the run."""

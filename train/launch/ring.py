@@ -25,8 +25,6 @@ LOOK_S: Final = 0.1
 """Seconds between two looks at whatever is waited for."""
 OBJECT_STORE_BYTES: Final = 512 * 2**20
 """Shared memory for weights and batches: much above what is ever under way."""
-SAVE_TIMEOUT_S: Final = 3.0
-"""Longest wait for the trainer's last checkpoint when the launch ends early."""
 GONE_TIMEOUT_S: Final = 1.0
 """Longest wait for our processes to end; then they are killed."""
 
@@ -121,9 +119,8 @@ class Ring:
         """Ends all processes that this one has started; a trainer under way saves first."""
         import ray  # noqa: PLC0415
 
-        if self._session is not None and self._session.training.running():
-            self._session.training.stop()
-            self._session.training.wait(SAVE_TIMEOUT_S)
+        if self._session is not None:
+            self._session.abandon()
         children = psutil.Process().children(recursive=True)
         if ray.is_initialized():
             ray.shutdown()
