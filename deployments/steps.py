@@ -55,6 +55,18 @@ class StepService:
         """
         return await self._route(request, self._forward)
 
+    async def step(self, request: StepRequest) -> StepReply:
+        """Returns the answer to one step, wherever its game is held.
+
+        Raises:
+          StepError: Whatever keeps the step from being answered.
+        """
+        return await self._step(request, self._forward)
+
+    async def batch(self, steps: list[StepRequest]) -> list[StepReply | StepError]:
+        """Returns the answers in the order of the steps; those of one session are answered one behind another."""
+        return await self._batch(steps, self._forward)
+
     async def answer_peer(self, request: HttpRequest) -> HttpReply:
         """Returns the reply to a request that another replica has forwarded; it is not forwarded again.
 

@@ -1,6 +1,7 @@
 """Step requests and replies as they stand in HTTP requests, single and in batches."""
 
 import base64
+import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final
@@ -12,6 +13,9 @@ from app.types import Purpose, StepKind, Version
 
 PROTOCOL: Final = 1
 """Version of the wire contract."""
+
+MERGE_PATCH: Final = "application/merge-patch+json"
+"""Media type of a body that is a difference (RFC 7396)."""
 
 DIGITS_MAX: Final = 18
 """Digits of a whole number: what fits 63 bits."""
@@ -34,6 +38,17 @@ Body = bytes | JsonBody
 
 
 @dataclass(frozen=True, slots=True)
+class Credentials:
+    """Who asks, as the client says; nothing here is checked yet."""
+
+    key: str
+    time: str = ""
+    """Unix seconds, part of what the token signs."""
+    token: str = ""
+    """Hex HMAC-SHA256 of key, time and session under the key's secret."""
+
+
+@dataclass(frozen=True, slots=True)
 class StepRequest:
     """One step of one session."""
 
@@ -45,6 +60,9 @@ class StepRequest:
     """None: the service's own default."""
     seq: int | None = None
     deadline_ms: float | None = None
+    credentials: Credentials | None = None
+    delta: bool = False
+    """Whether the body is a difference to the session's last one."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +75,10 @@ class StepReply:
     """Steps that this session has answered."""
     version: Version | None = None
     """Weights behind the answer; None where no model was asked."""
+    resumed_at: int | None = None
+    """Last step of the game before its replica was lost, where it goes on from a snapshot with this one."""
+    endpoint: str | None = None
+    """Of a start: ``host:port`` where the game's own replica listens."""
 
 
 _KINDS: Final = {"": StepKind.TICK, "start": StepKind.START, "tick": StepKind.TICK, "stop": StepKind.STOP}
@@ -74,13 +96,28 @@ def step_of(fields: Mapping[str, str], body: Body) -> StepRequest:
     kind = parse_kind(fields.get("step-kind", ""), session)
     seq, deadline = fields.get("seq"), fields.get("deadline-ms")
     return StepRequest(
-        session=session,
+        session=session or minted_once(kind, fields.get("idempotency-key", "")),
         kind=kind,
         body=body,
         purpose=parse_purpose(fields.get("purpose")),
         seq=None if seq is None else parse_whole("seq", seq),
         deadline_ms=None if deadline is None else parse_whole("deadline_ms", deadline),
+        credentials=credentials_of(fields),
+        delta=fields.get("delta") == "1" or fields.get("content-type") == MERGE_PATCH,
     )
+
+
+def credentials_of(fields: Mapping[str, str]) -> Credentials | None:
+    """Returns who asks; None where the request does not say."""
+    key = fields.get("key")
+    return None if key is None else Credentials(key, fields.get("time", ""), fields.get("token", ""))
+
+
+def minted_once(kind: StepKind, idempotency_key: str) -> str:
+    """Returns the id of a start without a session: the same key gives the same one; empty where there is no key."""
+    if kind is not StepKind.START or not idempotency_key:
+        return ""
+    return f"once.{hashlib.sha256(idempotency_key.encode()).hexdigest()[:24]}"
 
 
 def batch_of(fields: Mapping[str, str], body: bytes) -> list[StepRequest]:
@@ -98,10 +135,11 @@ def batch_of(fields: Mapping[str, str], body: bytes) -> list[StepRequest]:
     purpose = parse_purpose(fields.get("purpose"))
     deadline = fields.get("deadline-ms")
     deadline_ms = None if deadline is None else parse_whole("deadline_ms", deadline)
+    credentials = credentials_of(fields)
     steps: list[StepRequest] = []
     for at, item in enumerate(items):
         try:
-            steps.append(_item(item, purpose, deadline_ms))
+            steps.append(_item(item, purpose, deadline_ms, credentials))
         except BadRequestError as error:
             raise BadRequestError(f"item {at} of /steps: {error}") from error
     return steps
@@ -190,7 +228,9 @@ def parse_whole(name: str, text: str) -> int:
     return int(text)
 
 
-def _item(item: Json, purpose: Purpose | None, deadline_ms: float | None) -> StepRequest:
+def _item(
+    item: Json, purpose: Purpose | None, deadline_ms: float | None, credentials: Credentials | None
+) -> StepRequest:
     if not isinstance(item, dict):
         raise BadRequestError(f"a step is an object, got {type(item).__name__}")
     session, kind, seq = item.get("session", ""), item.get("kind", "tick"), item.get("seq")
@@ -206,6 +246,8 @@ def _item(item: Json, purpose: Purpose | None, deadline_ms: float | None) -> Ste
         purpose=purpose if own_purpose is None else parse_purpose(str(own_purpose)),
         seq=seq,
         deadline_ms=deadline_ms if own_deadline is None else parse_whole("deadline_ms", str(own_deadline)),
+        credentials=credentials,
+        delta=item.get("delta") is True,
     )
 
 
