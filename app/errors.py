@@ -43,6 +43,14 @@ class TrackingError(SparringError):
     """The experiment store cannot be reached or does not hold what was asked for."""
 
 
+class TreeError(SparringError):
+    """A value cannot be written as bytes, or bytes are no such value."""
+
+
+class SnapshotError(SparringError):
+    """A game cannot be written down or restored."""
+
+
 class StepError(SparringError):
     """An answer to a game core that is not the agent's: carries the wire code and the HTTP status."""
 
@@ -92,6 +100,16 @@ class BodyTooLargeError(StepError):
     """A body above the configured size."""
 
     code, status = "body_too_large", 413
+
+
+class GameElsewhereError(StepError):
+    """Another replica holds the game: where is for the service to know, a game core is never told this."""
+
+    code, status, retry_after_s = "draining", 503, 1
+
+    def __init__(self, game: str, owner: str) -> None:
+        super().__init__(f"game {game!r} is held by replica {owner}")
+        self.owner = owner
 
 
 class BadPayloadError(StepError):

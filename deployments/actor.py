@@ -2,32 +2,38 @@
 
 import asyncio
 import contextlib
+import logging
 import os
 import secrets
 from typing import Any, Final
 
 import torch
+from ray import serve
+from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
 from starlette.requests import Request
 from starlette.responses import Response
 
-from app.errors import BadRequestError, StepError
+from app.errors import StepError
 from app.sessions.directory import Replica
-from app.sessions.ids import game_of
-from app.sessions.table import Limits, SessionTable
+from app.sessions.table import Limits
 from app.stores.trial import Trial
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest, refusal
 from deployments.agents import ActorArgs, AgentMaker
-from deployments.forward import Peers
-from deployments.game_port import ListeningPort, max_body_bytes, open_port, peer_host, take_port
+from deployments.game_port import max_body_bytes, open_port, peer_host, take_port
+from deployments.plane import GamePlane
 from deployments.serve_port import read_request, response
 from deployments.steps import StepService
 
 SWEEP_S: Final = 1.0
 """Seconds between two looks for idle games."""
+HAND_OVER_S: Final = 15.0
+"""Longest time in which the games are handed to other replicas."""
 FLUSH_S: Final = 3.0
 """Longest wait for the last rows and reports when the replica goes."""
+
+_log = logging.getLogger(__name__)
 
 
 class ActorReplica:
@@ -52,19 +58,20 @@ class ActorReplica:
         del next_actor
         torch.set_num_threads(1)
         self._config = args.config.actors[args.actor]
-        self._trial = Trial(args.namespace)
-        self._name = secrets.token_hex(4)
-        self._agents = AgentMaker(args, self._trial, remote_models)
-        self._table = self._make_table(args.config.run.mode == "train")
-        self._peers: Peers | None = None
-        self._peer_port: ListeningPort | None = None
-        self._guard = await take_port(self._config, args.actor, args.owner, self._trial.directory)
-        if self._config.replicas > 1:
-            await self._meet_peers(args.service.cluster_secret)
-        self._service = StepService(self._table, self._peers.forward if self._peers else None, self._status)
+        self._name = str(serve.get_replica_context().replica_id.unique_id)
+        trial = Trial(args.namespace)
+        self._agents = AgentMaker(args, trial, remote_models)
+        self._guard = await take_port(self._config, args.actor, args.owner, trial.directory)
+        self._peer_port = await open_port(self._config, self._answer_peer, 0, shared=False)
+        own = Replica(self._name, peer_host(self._config), self._peer_port.port, actor=args.actor)
+        purpose = Purpose.TRAIN if args.config.run.mode == "train" else Purpose.PLAY
+        self._plane = self._make_plane(trial, own, args.service.cluster_secret, purpose)
+        await self._plane.members.join()
+        self._service = StepService(self._plane.step, self._plane.table.step, self._status)
         self._game_port = await open_port(self._config, self._service.answer, self._guard.port, shared=True)
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(work) for work in (self._sweep(), *self._agents.work())]
+        work = (self._sweep(), *self._plane.work(), *self._agents.work())
+        self._tasks = [loop.create_task(one) for one in work]
 
     async def __call__(self, request: Request) -> Response:
         """Answers on Serve's own port what the game port answers."""
@@ -81,73 +88,69 @@ class ActorReplica:
                 task.result()
 
     async def __del__(self) -> None:
-        """Drains: refuses starts, answers what is queued, ends the open games and sends their rows."""
-        self._table.draining = True
+        """Drains: refuses starts, answers what is queued, hands the open games on and sends their rows."""
+        self._plane.table.draining = True
         await self._game_port.close()
-        await self._table.drain()
+        with contextlib.suppress(Exception):  # The stores may be gone already, and with them who would take a game.
+            async with asyncio.timeout(HAND_OVER_S):
+                await self._plane.drain()
+        await self._plane.table.end_all()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        with contextlib.suppress(Exception):  # The stores may be gone already, and with them who would read this.
+        with contextlib.suppress(Exception):  # As above.
             async with asyncio.timeout(FLUSH_S):
                 await self._flush()
         self._guard.close()
 
-    def _make_table(self, train: bool) -> SessionTable:
-        limits = self._config.limits
-        return SessionTable(
+    def _make_plane(self, trial: Trial, own: Replica, secret: str, purpose: Purpose) -> GamePlane:
+        config = self._config.limits
+        limits = Limits(
+            max_games=config.max_games,
+            idle_timeout_s=config.idle_timeout_s,
+            step_timeout_s=config.step_timeout_s,
+            board_timeout_s=config.board_timeout_s,
+            snapshot_every_ticks=self._config.snapshot_every_ticks,
+        )
+        return GamePlane(
+            trial,
+            own,
+            self._guard.port,
+            secret,
+            limits,
+            purpose,
             self._agents.make,
-            Limits(limits.max_sessions, limits.idle_timeout_s, limits.step_timeout_s),
-            Purpose.TRAIN if train else Purpose.PLAY,
             lambda: f"{self._name}.{secrets.token_hex(6)}",
             asyncio.get_running_loop().time,
             self._agents.counts,
-            self._claim if self._config.replicas > 1 else None,
         )
 
-    async def _claim(self, session: str) -> None:
-        if self._peers is not None:
-            await self._peers.claim(session)
-
-    async def _meet_peers(self, secret: str) -> None:
-        self._peer_port = await open_port(self._config, self._answer_peer, 0, shared=False)
-        own = Replica(self._name, peer_host(self._config), self._peer_port.port)
-        self._peers = Peers(self._trial.directory, own, secret)
-        await self._peers.join()
-
     async def _answer_peer(self, request: HttpRequest) -> HttpReply:
-        if self._peers is None or not self._peers.admits(request):
-            raise BadRequestError("the peer port serves the replicas of this service alone")
-        return await self._service.answer_peer(request)
+        return await self._plane.answer_peer(self._service, request)
 
     async def _sweep(self) -> None:
         while True:
             await asyncio.sleep(SWEEP_S)
-            await self._table.sweep()
-            await self._let_go()
-
-    async def _let_go(self) -> None:
-        ended, self._table.ended = self._table.ended, []
-        if self._peers is not None and ended:
-            gone = {game_of(session) for session in ended} - self._table.games()
-            await self._peers.release(sorted(gone))
+            try:
+                await self._plane.sweep()
+            except RayError as error:  # The stores' process restarts; what is over is let go the next time.
+                _log.warning("the directory of games does not answer: %s", error)
 
     async def _flush(self) -> None:
         for pusher in self._agents.pushers.values():
             await pusher.flush()
         await self._agents.reporter.flush()
-        if self._peers is not None and self._peer_port is not None:
-            await self._peers.close()
-            await self._peer_port.close()
+        await self._plane.leave()
+        await self._peer_port.close()
 
     def _status(self) -> dict[str, object]:
         failed = [task for task in self._tasks if task.done()]
         return {
             "healthy": not failed,
-            "ready": not failed and not self._table.draining,
+            "ready": not failed and not self._plane.table.draining,
             "replica": self._name,
             "pid": os.getpid(),
-            "sessions": len(self._table),
+            "sessions": len(self._plane.table),
             "counts": dict(self._agents.counts),
             "versions": self._agents.versions(),
         }

@@ -1,6 +1,5 @@
 """Builds the agents of an actor replica, with the models that they ask and the buffers that they fill."""
 
-import random
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Coroutine
@@ -10,6 +9,7 @@ from typing import Any, Final, cast
 from ray.serve.handle import DeploymentHandle
 
 from app.agents.agent import Agent, AgentContext
+from app.agents.observed import Observed
 from app.agents.unroll import Unroll
 from app.config.root import ExperimentConfig
 from app.config.serving import AgentConfig
@@ -17,7 +17,10 @@ from app.errors import BadRequestError
 from app.models.placement import LocalModel
 from app.models.queue import Model
 from app.plugins import load_plugin
+from app.seeding import Draws, derive
+from app.sessions.blackboard import Board
 from app.sessions.ids import agent_of
+from app.sessions.session import SessionAgent
 from app.stores.directory import ServiceInfo
 from app.stores.metrics import Episode
 from app.stores.trial import Trial
@@ -60,6 +63,8 @@ class AgentMaker:
         self._following: list[Coroutine[Any, Any, None]] = []
         self._agents = {name: args.config.agents[name] for name in self._actor.agents}
         self._classes = {name: cast("type[Agent]", load_plugin(a.factory)) for name, a in self._agents.items()}
+        self._players = [name for name, agent in self._agents.items() if agent.role == "player"]
+        self._observers = [name for name, agent in self._agents.items() if agent.role == "observer"]
         self._models = {a.model: self._model(a.model, remote_models) for a in self._agents.values() if a.model}
         self.counts: Counter[str] = Counter()
         """What the replica has done; the session table counts here as well."""
@@ -78,25 +83,33 @@ class AgentMaker:
         local = {name: model for name, model in self._models.items() if isinstance(model, LocalModel)}
         return {name: str(model.engine.version) for name, model in local.items()}
 
-    def make(self, session: SessionId, purpose: Purpose) -> Agent:
-        """Returns a new agent: the one that the session's id names, or the actor's first.
+    def make(self, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
+        """Returns a new agent: the one that the session's id names, or the actor's first; with those that observe.
 
         Raises:
           BadRequestError: No agent of that name plays here.
         """
-        name = agent_of(session) or self._actor.agents[0]
-        if name not in self._agents:
-            raise BadRequestError(f"session {session!r} names agent {name!r}; here play {', '.join(self._agents)}")
+        name = agent_of(session) or self._players[0]
+        if name not in self._players:
+            raise BadRequestError(f"session {session!r} names agent {name!r}; here play {', '.join(self._players)}")
+        player = self._agent(name, session, purpose, board)
+        if not self._observers:
+            return player
+        observers = [self._agent(observer, session, purpose, board) for observer in self._observers]
+        return Observed(player, observers, self.counts)
+
+    def _agent(self, name: str, session: SessionId, purpose: Purpose, board: Board) -> Agent:
         # The number is in the seed so that a session that is played again does not explore in the same way again.
-        seed = f"{self._args.config.run.seed}/{session}/{self._plays_of(session)}"
+        seed = derive(self._args.config.run.seed, name, session, self._plays_of(session))
         agent = self._agents[name]
         context = AgentContext(
             session=session,
             purpose=purpose,
-            rng=random.Random(seed),  # noqa: S311  # Games, not secrets.
+            rng=Draws(seed),
             model=self._models[agent.model] if agent.model else None,
             unroll=self._unroll(agent.buffer) if purpose is Purpose.TRAIN and agent.buffer else None,
             report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks)),
+            board=board,
         )
         return self._classes[name](context, **agent.kwargs)
 

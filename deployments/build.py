@@ -33,7 +33,7 @@ from deployments.port import refuse_taken
 
 MAX_ONGOING = 1_000
 """Requests that Serve lets into one replica at a time; its default of 5 would throttle."""
-GRACE_S = 10.0
+GRACE_S = 30.0
 """Longest wait of Serve for a replica that drains."""
 
 

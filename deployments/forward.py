@@ -1,125 +1,140 @@
-"""Forwards steps between replicas over kept connections, so that any connection reaches any game."""
+"""Brings each step to the replica that holds its game, so that any connection reaches any game."""
 
-import hmac
-from collections.abc import Mapping
+from collections import OrderedDict
 from typing import Final
 
-from app.client.connection import ConnectionLostError, HttpConnection
-from app.client.reply import Reply
-from app.errors import AgentError, SessionExistsError, SessionLostError, StepError
+from app.client.connection import ConnectionLostError
+from app.errors import (
+    AgentError,
+    DrainingError,
+    GameElsewhereError,
+    OverloadedError,
+    SessionLostError,
+    SessionUnknownError,
+)
 from app.sessions.directory import Replica
 from app.sessions.ids import game_of
-from app.stores.directory import DirectoryClient
-from app.types import SessionId, StepKind, Version
-from app.wire.http import HttpRequest
-from app.wire.steps import JsonBody, StepReply, StepRequest, body_bytes, parse_json
+from app.sessions.table import SessionTable
+from app.types import StepKind
+from app.wire.steps import StepReply, StepRequest, body_bytes
+from deployments.batched import Batched
+from deployments.links import Links, ReplicaGoneError
+from deployments.members import Members
+from deployments.peer_wire import read_reply, step_headers
+from deployments.recovery import Recovery
 
-SECRET_HEADER: Final = "cluster-secret"  # noqa: S105  # The header's name.
-CONNECT_TIMEOUT_S: Final = 2.0
-"""Longest wait for a connection to a peer."""
 FORWARD_TIMEOUT_S: Final = 30.0
 """Longest forwarded step; the owner's own limit is usually shorter."""
+OWNERS_REMEMBERED: Final = 10_000
+"""Games elsewhere whose owner is remembered, so that not every step asks the directory."""
+HOPS_MAX: Final = 3
+"""Owners that a step is sent to one after another, while its game moves."""
 
 
-class OwnedElsewhereError(SessionExistsError):
-    """A start for a game that another replica holds already."""
+class Forwarding:
+    """Answers a step here, or where its game is held."""
 
+    def __init__(self, table: SessionTable, members: Members, links: Links, recovery: Recovery) -> None:
+        self._table = table
+        self._members = members
+        self._links = links
+        self._recovery = recovery
+        self._finding = Batched(members.directory.find)
+        self._owners: OrderedDict[str, str] = OrderedDict()
 
-class Peers:
-    """The other replicas, by way of the directory."""
-
-    def __init__(self, directory: DirectoryClient, own: Replica, secret: str) -> None:
-        self._directory = directory
-        self._own = own
-        self._secret = secret
-        self._connections: dict[str, HttpConnection] = {}
-
-    async def join(self) -> None:
-        """Enters the directory."""
-        await self._directory.join(self._own)
-
-    async def claim(self, session: SessionId) -> None:
-        """Makes this replica the owner of the session's game.
-
-        Raises:
-          OwnedElsewhereError: Another replica was first.
-        """
-        owner = await self._directory.claim(game_of(session), self._own.name)
-        if owner is not None:
-            raise OwnedElsewhereError(f"the game of session {session!r} is held by replica {owner.name}")
-
-    async def forward(self, request: StepRequest) -> StepReply | None:
-        """Returns the reply of the replica that holds the game; None where no other replica does.
+    async def step(self, request: StepRequest) -> StepReply:
+        """Returns the answer of whoever holds the game.
 
         Raises:
           StepError: The owner's own error, or ``session_lost`` where it is gone.
         """
-        owner = await self._directory.owner(game_of(request.session))
-        if owner is None or owner.name == self._own.name:
-            return None
         try:
-            reply = await self._send(owner, request)
-        except ConnectionLostError as error:
-            await self._directory.leave(owner.name)
+            if request.kind is StepKind.AUTO or request.session in self._table:
+                return await self._table.step(request)
             if request.kind is StepKind.START:
-                return None
-            raise SessionLostError(f"replica {owner.name} held session {request.session!r} and is gone") from error
-        return _read(request, reply)
+                return await self._start(request)
+        except GameElsewhereError as error:
+            return await self._at(error.owner, request)
+        game = game_of(request.session)
+        owner = self._owners.get(game) or await self._owner(game)
+        if owner is None:
+            return await self._table.step(request)
+        return await self._at(owner, request)
 
-    async def release(self, games: list[str]) -> None:
-        """Lets finished games go."""
-        await self._directory.release(games, self._own.name)
+    async def _start(self, request: StepRequest) -> StepReply:
+        """Starts a game in the least loaded replica if this one has more than its share."""
+        if game_of(request.session) not in self._table.games:
+            place = self._members.better_place()
+            if place is not None and (replica := self._members.replicas.get(place)) is not None:
+                try:
+                    return await self._send(replica, request)
+                except (OverloadedError, DrainingError, ConnectionLostError, ReplicaGoneError):
+                    pass  # It has changed its mind, or is gone: then here.
+        return await self._table.step(request)
 
-    def admits(self, request: HttpRequest) -> bool:
-        """Returns whether a request on the peer port comes from a replica of this service."""
-        return hmac.compare_digest(request.fields.get(SECRET_HEADER, ""), self._secret)
+    async def _at(self, owner: str, request: StepRequest) -> StepReply:
+        """Sends a step to an owner, and on to where that has handed the game."""
+        game = game_of(request.session)
+        for _ in range(HOPS_MAX):
+            if owner == self._members.own.name:
+                return await self._table.step(request)
+            try:
+                reply = await self._ask(owner, request)
+            except GameElsewhereError as error:
+                owner = error.owner
+                continue
+            except SessionUnknownError:
+                found = await self._owner(game)  # The remembered owner may have been an old one.
+                if found is None or found == owner:
+                    raise
+                owner = found
+                continue
+            except (ReplicaGoneError, ConnectionLostError) as error:
+                owner = await self._after_loss(owner, request, error)
+                continue
+            self._remember(game, owner)
+            return reply
+        raise OverloadedError(f"the game of session {request.session!r} moves; send the step again")
 
-    async def close(self) -> None:
-        """Leaves the directory and closes the connections."""
-        for connection in self._connections.values():
-            await connection.close()
-        await self._directory.leave(self._own.name)
+    async def _ask(self, owner: str, request: StepRequest) -> StepReply:
+        replica = self._members.replicas.get(owner)
+        if replica is None:
+            found = (await self._finding.ask(game_of(request.session))).owner
+            if found is None or found.name != owner:
+                raise ReplicaGoneError(f"replica {owner} is gone")
+            replica = found
+        return await self._send(replica, request)
 
-    async def _send(self, owner: Replica, request: StepRequest) -> Reply:
-        connection = self._connections.get(owner.name)
-        if connection is None or not connection.usable:
-            connection = await HttpConnection.open(owner.host, owner.peer_port, timeout_s=CONNECT_TIMEOUT_S)
-            self._connections[owner.name] = connection
-        return await connection.request(
-            "POST", "/step", self._headers(request), body_bytes(request.body), FORWARD_TIMEOUT_S
-        )
+    async def _send(self, replica: Replica, request: StepRequest) -> StepReply:
+        timeout_s = FORWARD_TIMEOUT_S + (request.deadline_ms or 0.0) / 1000
+        reply = await self._links.post(replica, "/step", step_headers(request), body_bytes(request.body), timeout_s)
+        return read_reply(request, reply)
 
-    def _headers(self, request: StepRequest) -> Mapping[str, str]:
-        headers = {"session": request.session, "step_kind": str(request.kind), SECRET_HEADER: self._secret}
-        if request.purpose is not None:
-            headers["purpose"] = str(request.purpose)
-        if request.seq is not None:
-            headers["seq"] = str(request.seq)
-        if request.deadline_ms is not None:
-            headers["deadline_ms"] = str(int(request.deadline_ms))
-        return headers
+    async def _owner(self, game: str) -> str | None:
+        """Returns who holds a game, after its recovery where its owner is gone; None where nobody does."""
+        found = await self._finding.ask(game)
+        if found.claim is None:
+            return None
+        if found.owner is None:
+            return await self._recovery.recover(game)
+        self._remember(game, found.owner.name)
+        return found.owner.name
 
+    async def _after_loss(self, owner: str, request: StepRequest, error: Exception) -> str:
+        """Returns who holds the game now that its owner did not answer."""
+        game = game_of(request.session)
+        self._owners.pop(game, None)
+        if isinstance(error, ReplicaGoneError):
+            await self._members.directory.leave(owner)
+            found = await self._owner(game)
+            if found is None:
+                raise SessionLostError(f"replica {owner} held session {request.session!r} and is gone") from error
+            return found
+        if request.seq is None and isinstance(error, ConnectionLostError) and error.sent:
+            raise AgentError(f"replica {owner} closed the connection; whether it played the step is unknown") from error
+        return owner
 
-def _read(request: StepRequest, reply: Reply) -> StepReply:
-    if reply.status != 200:  # noqa: PLR2004  # The one good status.
-        raise _error(reply)
-    version = reply.headers.get("policy_version")
-    is_json = reply.headers.get("content-type") == "application/json"
-    return StepReply(
-        session=request.session,
-        body=JsonBody(parse_json(reply.body)) if is_json else reply.body,
-        seq=int(reply.headers["seq"]),
-        version=None if version is None else Version.parse(version),
-    )
-
-
-def _error(reply: Reply) -> StepError:
-    document = parse_json(reply.body)
-    if not isinstance(document, dict):
-        return AgentError(f"the owner of the game answered status {reply.status} without a problem document")
-    classes = {error.code: error for error in _subclasses(StepError)}
-    return classes.get(str(document.get("code")), AgentError)(str(document.get("detail")))
-
-
-def _subclasses(base: type[StepError]) -> list[type[StepError]]:
-    return [base, *(c for child in base.__subclasses__() for c in _subclasses(child))]
+    def _remember(self, game: str, owner: str) -> None:
+        self._owners[game] = owner
+        if len(self._owners) > OWNERS_REMEMBERED:
+            self._owners.popitem(last=False)

@@ -7,16 +7,13 @@ from typing import TYPE_CHECKING, Final, Protocol
 import orjson
 
 from app.errors import AgentError, BadRequestError, StepError
-from app.sessions.table import SessionTable
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
 from app.wire.steps import (
     PROTOCOL,
-    JsonBody,
     StepReply,
     StepRequest,
     batch_of,
     batch_reply,
-    body_bytes,
     parse_whole,
     step_of,
 )
@@ -25,26 +22,30 @@ if TYPE_CHECKING:
     from app.types import SessionId
 
 
-class Forward(Protocol):
-    """Sends a step to the replica that holds the game."""
+class Step(Protocol):
+    """Answers a step."""
 
-    async def __call__(self, request: StepRequest) -> StepReply | None:
-        """Returns that replica's reply; None where no other replica holds it."""
+    async def __call__(self, request: StepRequest) -> StepReply:
+        """Returns the answer.
+
+        Raises:
+          StepError: The step cannot be answered.
+        """
 
 
 class StepService:
     """What the game port, the peer port and Serve's port have in common."""
 
-    def __init__(self, table: SessionTable, forward: Forward | None, status: Callable[[], dict[str, object]]) -> None:
+    def __init__(self, anywhere: Step, here: Step, status: Callable[[], dict[str, object]]) -> None:
         """Makes the service of one replica.
 
         Args:
-          table: The replica's sessions.
-          forward: Reaches the other replicas; None where there are none.
+          anywhere: Answers a step wherever its game is held.
+          here: Answers a step of a game that is held here.
           status: Returns what ``/status`` shows; its ``healthy`` and ``ready`` decide ``/healthz`` and ``/readyz``.
         """
-        self._table = table
-        self._forward = forward
+        self._anywhere = anywhere
+        self._here = here
         self._status = status
 
     async def answer(self, request: HttpRequest) -> HttpReply:
@@ -53,7 +54,7 @@ class StepService:
         Raises:
           StepError: The request cannot be answered.
         """
-        return await self._route(request, self._forward)
+        return await self._route(request, self._anywhere)
 
     async def step(self, request: StepRequest) -> StepReply:
         """Returns the answer to one step, wherever its game is held.
@@ -61,11 +62,11 @@ class StepService:
         Raises:
           StepError: Whatever keeps the step from being answered.
         """
-        return await self._step(request, self._forward)
+        return await self._anywhere(request)
 
     async def batch(self, steps: list[StepRequest]) -> list[StepReply | StepError]:
         """Returns the answers in the order of the steps; those of one session are answered one behind another."""
-        return await self._batch(steps, self._forward)
+        return await self._batch(steps, self._anywhere)
 
     async def answer_peer(self, request: HttpRequest) -> HttpReply:
         """Returns the reply to a request that another replica has forwarded; it is not forwarded again.
@@ -73,44 +74,37 @@ class StepService:
         Raises:
           StepError: The request cannot be answered.
         """
-        return await self._route(request, None)
+        return await self._route(request, self._here)
 
-    async def _route(self, request: HttpRequest, forward: Forward | None) -> HttpReply:
+    async def _route(self, request: HttpRequest, step: Step) -> HttpReply:
         if request.method == b"POST" and request.path == "/step":
             _check_protocol(request)
-            return _reply(await self._step(step_of(request.fields, request.body), forward))
+            return _reply(await step(step_of(request.fields, request.body)))
         if request.method == b"POST" and request.path == "/steps":
             _check_protocol(request)
             steps = batch_of(request.fields, request.body)
-            answers = await self._batch(steps, forward)
+            answers = await self._batch(steps, step)
             return HttpReply(200, batch_reply(steps, answers), headers=_version_header(answers))
         if request.method in (b"GET", b"HEAD"):
             return self._show(request.path)
         raise _NotFoundError(f"{request.method.decode()} {request.path} is not served; allowed are {_ROUTES}")
 
-    async def _step(self, request: StepRequest, forward: Forward | None) -> StepReply:
-        if forward is not None and request.session and request.session not in self._table:
-            reply = await forward(request)
-            if reply is not None:
-                return reply
-        return await self._table.step(request)
-
-    async def _batch(self, steps: list[StepRequest], forward: Forward | None) -> list[StepReply | StepError]:
+    async def _batch(self, steps: list[StepRequest], step: Step) -> list[StepReply | StepError]:
         """Answers all items: those of one session in order, sessions side by side."""
         answers: list[StepReply | StepError] = [AgentError("not answered")] * len(steps)
 
         async def run(items: list[int]) -> None:
             for at in items:
                 try:
-                    answers[at] = await self._step(steps[at], forward)
+                    answers[at] = await step(steps[at])
                 except StepError as error:
                     answers[at] = error
                 except Exception as error:  # noqa: BLE001  # A lost directory, say; the others get their answers.
                     answers[at] = AgentError(f"the service failed: {type(error).__name__}: {error}")
 
         sessions: dict[SessionId | int, list[int]] = {}
-        for at, step in enumerate(steps):
-            sessions.setdefault(step.session or at, []).append(at)
+        for at, request in enumerate(steps):
+            sessions.setdefault(request.session or at, []).append(at)
         async with asyncio.TaskGroup() as group:
             for items in sessions.values():
                 group.create_task(run(items))
@@ -158,5 +152,9 @@ def _reply(reply: StepReply) -> HttpReply:
     headers = [(b"session", session), (b"seq", b"%d" % reply.seq)]
     if reply.version is not None:
         headers.append((b"policy_version", str(reply.version).encode()))
-    kind = JSON if isinstance(reply.body, JsonBody) else BYTES
-    return HttpReply(200, body_bytes(reply.body), kind, tuple(headers))
+    if reply.resumed_at is not None:
+        headers.append((b"resumed_at", b"%d" % reply.resumed_at))
+    if reply.endpoint is not None:
+        headers.append((b"endpoint", reply.endpoint.encode()))
+    kind = JSON if reply.is_json else BYTES
+    return HttpReply(200, reply.body, kind, tuple(headers))

@@ -1,15 +1,18 @@
 """What a user writes: the decision logic of one side of a game."""
 
-import random
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, cast
 
 from app.agents.unroll import Unroll
+from app.errors import SnapshotError
 from app.models.queue import Model
+from app.seeding import Draws
+from app.sessions.blackboard import Board
 from app.sessions.session import EndCause, Payload
 from app.types import Purpose, SessionId, Version
+from app.wire.trees import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,18 +21,25 @@ class AgentContext:
 
     session: SessionId
     purpose: Purpose
-    rng: random.Random
-    """The session's own generator."""
+    rng: Draws
+    """The session's own random numbers."""
     model: Model | None
     """Model that the config names; None where it names none."""
     unroll: Unroll | None
     """Where ticks become trajectories; None where nothing is recorded."""
     report: Callable[[float, int], None]
     """Reports a finished episode: return and ticks."""
+    board: Board
+    """Values that the agents of the game share within a frame."""
 
 
 class Agent(ABC):
-    """One side of one game, from ``on_start`` to ``on_episode``; made anew for each episode."""
+    """One side of one game, from ``on_start`` to ``on_episode``; made anew for each episode.
+
+    An agent moves between processes when its replica goes away: ``state_dict`` is what travels, and by default that is
+    every attribute but ``context``, so attributes are numbers, text, bytes, arrays, and lists, tuples and dicts of
+    these, or the class says itself how its state is written.
+    """
 
     codec: ClassVar[Literal["json", "bytes"]] = "json"
     """``json``: payloads are parsed JSON values; ``bytes``: they are left as they came."""
@@ -51,6 +61,14 @@ class Agent(ABC):
     async def on_tick(self, payload: Payload) -> Payload:
         """Returns the answer to one tick."""
 
+    def on_deadline(self, payload: Payload) -> Payload:
+        """Returns the answer to a tick whose time is up, instead of the error ``deadline_exceeded``.
+
+        Raises:
+          NotImplementedError: The agent has no such answer; so it is unless a class says otherwise.
+        """
+        raise NotImplementedError
+
     async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
         """Ends the episode and returns what the game core is told.
 
@@ -59,3 +77,35 @@ class Agent(ABC):
           cause: Why it is over.
         """
         return None
+
+    def on_resume(self, missed: int | None) -> None:  # noqa: B027  # Most agents look at one tick at a time.
+        """Learns that ticks are missing: the state is that of a snapshot, and the game has gone on without it.
+
+        Args:
+          missed: How many; None where the game core does not number its steps.
+        """
+
+    def state_dict(self) -> Tree:
+        """Returns all that the next tick depends on."""
+        state = {name: value for name, value in vars(self).items() if name not in ("context", "version")}
+        return {"rng": self.context.rng.count, "version": _text(self.version), "attributes": state}
+
+    async def load_state_dict(self, state: Tree) -> None:
+        """Takes over the state of another replica's agent.
+
+        Raises:
+          SnapshotError: It is no state of such an agent.
+        """
+        if not isinstance(state, dict) or not isinstance(state.get("attributes"), dict):
+            raise SnapshotError(f"the state of a {type(self).__name__} has attributes, got {type(state).__name__}")
+        self.context.rng.count = cast("int", state["rng"])
+        self.version = _version(cast("str | None", state["version"]))
+        vars(self).update(cast("dict[str, Tree]", state["attributes"]))
+
+
+def _text(version: Version | None) -> str | None:
+    return None if version is None else str(version)
+
+
+def _version(text: str | None) -> Version | None:
+    return None if text is None else Version.parse(text)

@@ -11,11 +11,14 @@ from app.errors import BadPayloadError, ModelMismatchError, SparringError
 from app.models.queue import GREEDY, Question
 from app.sessions.session import EndCause, Payload
 from app.types import Purpose, RowKind, Version
+from app.wire.trees import Tree
 
 OPTIONS = ("model_version", "greedy")
 """What a start may carry."""
 REWARD_MAX: Final = float(np.finfo(np.float32).max)
 """Rewards are stored as float32; what is beyond would become infinite."""
+UNKNOWN_TICKS: Final = 2**20
+"""Numbers left free where nobody knows how many ticks are missing: more than a game has between two snapshots."""
 
 
 class GymAgent(Agent):
@@ -46,6 +49,8 @@ class GymAgent(Agent):
         self._ticks = 0
         self._acted = False
         """Whether an action still waits for its reward."""
+        self._whole = True
+        """Whether the episode was seen from its first tick on; else its return is unknown."""
 
     async def on_start(self, options: Payload) -> Payload:
         """Begins an episode; an evaluated one is played by one version from start to end."""
@@ -82,6 +87,7 @@ class GymAgent(Agent):
         self._ticks += 1
         self._acted = True
         self.version = decision.version
+        self.context.board.put("decision", decision)
         return {"action": decision.action}
 
     async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
@@ -93,6 +99,41 @@ class GymAgent(Agent):
         if self._pinned is not None:
             self._model.release(self._pinned)
         return None
+
+    def on_resume(self, missed: int | None) -> None:
+        """Cuts the trajectory: the ticks that follow do not begin where it ends."""
+        self._acted = self._whole = False
+        if self._unroll is not None:
+            self._unroll.cut(RowKind.LOST, None)
+            self._unroll.skip(UNKNOWN_TICKS if missed is None else missed)
+
+    def state_dict(self) -> Tree:
+        """Returns what the episode depends on; weights stay where they are."""
+        return {
+            "rng": self.context.rng.count,
+            "version": _version_text(self.version),
+            "pinned": _version_text(self._pinned),
+            "greedy": self._greedy,
+            "return": self._return,
+            "ticks": self._ticks,
+            "acted": self._acted,
+            "whole": self._whole,
+            "unroll": None if self._unroll is None else self._unroll.state_dict(),
+        }
+
+    async def load_state_dict(self, state: Tree) -> None:
+        """Takes over an episode; one that plays a pinned version holds it here as well."""
+        held = cast("dict[str, Any]", state)
+        self.context.rng.count = held["rng"]
+        self.version = None if held["version"] is None else Version.parse(held["version"])
+        self._greedy, self._return, self._ticks = held["greedy"], held["return"], held["ticks"]
+        self._acted, self._whole = held["acted"], held["whole"]
+        if held["pinned"] is not None:
+            self._pinned = await self._hold(Version.parse(held["pinned"]))
+        if held["unroll"] is None:
+            self._unroll = None
+        elif self._unroll is not None:
+            self._unroll.load_state_dict(held["unroll"])
 
     async def _hold(self, version: Version | None) -> Version:
         try:
@@ -106,7 +147,7 @@ class GymAgent(Agent):
         self._take_reward(stop)
         if self._unroll is not None:
             self._unroll.cut(_end(terminated), observation)
-        if terminated or truncated:
+        if (terminated or truncated) and self._whole:
             self.context.report(self._return, self._ticks)
 
     def _take_reward(self, payload: dict[str, Any]) -> None:
@@ -116,6 +157,7 @@ class GymAgent(Agent):
         if self._acted:  # The first tick of an episode has no action to reward.
             self._acted = False
             self._return += reward
+            self.context.board.put("reward", reward)
             if self._unroll is not None:
                 self._unroll.reward(float(reward))
 
@@ -142,6 +184,10 @@ class GymAgent(Agent):
                 f"action_mask is {given!r}; allowed are {self._spec.actions} flags, at least one true"
             )
         return np.array(flags, bool)
+
+
+def _version_text(version: Version | None) -> str | None:
+    return None if version is None else str(version)
 
 
 def _end(terminated: bool) -> RowKind:

@@ -1,13 +1,14 @@
 """Turns the ticks of one session into trajectories."""
 
 from collections.abc import Callable
-from typing import NamedTuple
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from app.models.queue import Decision
 from app.types import RowKind, Version
+from app.wire.trees import Tree
 
 
 class Step(NamedTuple):
@@ -98,6 +99,29 @@ class Unroll:
             end = self._row(Step(observation, rows[-1].action_mask, nothing), 0.0, kind)
             rows.append(end._replace(tick=rows[-1].tick + 1))
             self._emit(rows)
+
+    def skip(self, ticks: int) -> None:
+        """Leaves numbers free for ticks that were played elsewhere, so that no two rows carry the same."""
+        self._tick += ticks
+
+    def state_dict(self) -> Tree:
+        """Returns all that the next tick depends on."""
+        columns: Tree = {name: np.array([row[at] for row in self._rows]) for at, name in enumerate(Row._fields)}
+        pending: Tree = None
+        if self._pending is not None:
+            (observation, mask, (action, log_prob, value, version)) = self._pending
+            pending = [observation, mask, action, log_prob, value, version.generation, version.number]
+        return {"episode": self._episode, "tick": self._tick, "columns": columns, "pending": pending}
+
+    def load_state_dict(self, state: Tree) -> None:
+        """Takes over what another replica has collected."""
+        held = cast("dict[str, Any]", state)
+        self._episode, self._tick = held["episode"], held["tick"]
+        columns = [column if column.ndim > 1 else column.tolist() for column in held["columns"].values()]
+        self._rows = [Row(*values) for values in zip(*columns, strict=True)]
+        if held["pending"] is not None:
+            observation, mask, action, log_prob, value, *version = held["pending"]
+            self._pending = Step(observation, mask, Decision(action, log_prob, value, Version(*version)))
 
     def _row(self, step: Step, reward: float, kind: RowKind) -> Row:
         action, log_prob, value, version = step.decision

@@ -50,6 +50,9 @@ class AgentConfig(Component):
     kwargs: dict[str, Any] = {}
     """Keyword arguments of the class."""
 
+    role: Literal["player", "observer"] = "player"
+    """``player``: answers sessions; ``observer``: sees every tick of every session of its game and answers none."""
+
     model: Name | None = None
     """Model that it asks; null asks none."""
 
@@ -60,14 +63,17 @@ class AgentConfig(Component):
 class SessionLimits(Config):
     """Limits of the games that one actor replica holds."""
 
-    max_sessions: int = Field(10_000, ge=1)
-    """Sessions at once; a further start is answered ``overloaded``."""
+    max_games: int = Field(10_000, ge=1)
+    """Games at once; the start of a further one is answered ``overloaded``."""
 
     idle_timeout_s: float = Field(60.0, gt=0)
     """Seconds without a step after which a session is closed as truncated; a running step counts as use."""
 
     step_timeout_s: float = Field(30.0, gt=0)
     """Longest time that one step may take."""
+
+    board_timeout_s: float = Field(5.0, gt=0)
+    """Longest time that an agent waits for a value of another agent of its game."""
 
     max_body_mb: float = Field(16.0, gt=0)
     """Largest request body, in MiB."""
@@ -90,6 +96,9 @@ class ActorConfig(Process):
 
     unroll_ticks: int | None = Field(64, gt=0)
     """Ticks in a trajectory; null means whole episodes."""
+
+    snapshot_every_ticks: int | None = Field(None, ge=1)
+    """Ticks of a session that may be lost when its replica crashes; null keeps no snapshots: then its games are."""
 
     push_rows: int = Field(256, ge=1)
     """Rows that a replica collects before it sends them to the buffer."""

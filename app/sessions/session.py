@@ -1,16 +1,21 @@
 """One agent's side of a game: steps in order, each answered once."""
 
 import asyncio
-from collections import OrderedDict
 from enum import StrEnum
-from typing import ClassVar, Final, Literal, Protocol
+from typing import Final, Literal, Protocol
 
-from app.errors import BadPayloadError, SeqGapError, StaleSeqError
+from app.errors import BadPayloadError, OverloadedError, SeqGapError, StaleSeqError
+from app.sessions.blackboard import Board
+from app.sessions.game import Game
+from app.sessions.replies import Replies
 from app.types import Purpose, SessionId, Version
-from app.wire.steps import Body, Json, JsonBody, StepReply, parse_json
+from app.wire.steps import Body, Json, JsonBody, StepReply, StepRequest, parse_json, write_json
+from app.wire.trees import Tree
 
-REPLIES_KEPT: Final = 8
-"""Newest replies that a retry with the same sequence number gets again."""
+GAP_WAIT_S: Final = 1.0
+"""Longest wait of a step for the one before it, which another connection may bring."""
+WAITING_MAX: Final = 256
+"""Steps of one session that may wait; as many as one connection may have under way."""
 
 Payload = Json | bytes
 """What an agent reads and writes: a JSON value, or bytes where its codec says so."""
@@ -32,9 +37,13 @@ class EndCause(StrEnum):
 class SessionAgent(Protocol):
     """What a session needs of the agent behind it."""
 
-    codec: ClassVar[Literal["json", "bytes"]]
-    version: Version | None
-    """Weights behind the last answer; None where no model was asked."""
+    @property
+    def codec(self) -> Literal["json", "bytes"]:
+        """Returns what it reads and writes."""
+
+    @property
+    def version(self) -> Version | None:
+        """Returns the weights behind the last answer; None where no model was asked."""
 
     async def on_start(self, options: Payload) -> Payload:
         """Begins an episode."""
@@ -42,18 +51,55 @@ class SessionAgent(Protocol):
     async def on_tick(self, payload: Payload) -> Payload:
         """Answers one tick."""
 
+    def on_deadline(self, payload: Payload) -> Payload:
+        """Answers a tick whose time is up.
+
+        Raises:
+          NotImplementedError: The agent has no such answer.
+        """
+
     async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
         """Ends the episode; the payload is None unless the game core stopped it."""
+
+    def on_resume(self, missed: int | None) -> None:
+        """Learns that so many ticks are missing between its state and the next tick; None: nobody knows how many."""
+
+    def state_dict(self) -> Tree:
+        """Returns all that the next tick depends on."""
+
+    async def load_state_dict(self, state: Tree) -> None:
+        """Takes over the state of another replica's agent."""
 
 
 class Session:
     """State of one session; its lock keeps its steps in order of arrival."""
 
-    __slots__ = ("_replies", "agent", "id", "lock", "purpose", "seq", "started", "ticks_key", "used_at_s")
+    __slots__ = (
+        "_accepted",
+        "_gaps",
+        "_waiting",
+        "agent",
+        "board",
+        "game",
+        "id",
+        "lock",
+        "purpose",
+        "replies",
+        "resumed_at",
+        "saved_seq",
+        "seq",
+        "started",
+        "ticks_key",
+        "used_at_s",
+    )
 
-    def __init__(self, session_id: SessionId, agent: SessionAgent, purpose: Purpose, now_s: float) -> None:
+    def __init__(
+        self, session_id: SessionId, game: Game, agent: SessionAgent, board: Board, purpose: Purpose, now_s: float
+    ) -> None:
         self.id = session_id
+        self.game = game
         self.agent = agent
+        self.board = board
         self.purpose = purpose
         self.ticks_key = f"ticks_{purpose}"
         """Name of the counter of its ticks."""
@@ -63,55 +109,149 @@ class Session:
         self.started = StepReply(session_id, b"", 0)
         """Reply to the start, for a retry of it."""
         self.used_at_s = now_s
-        self._replies: OrderedDict[int, StepReply] = OrderedDict()
+        self.replies = Replies()
+        self.saved_seq = 0
+        """Steps that the newest snapshot knows."""
+        self.resumed_at: int | None = None
+        """Steps that the snapshot knew from which the session goes on; None once a step was answered since."""
+        self._accepted = 0
+        """Highest number up to which all steps have arrived."""
+        self._gaps: dict[asyncio.Future[None], int] | None = None
+        self._waiting = 0
 
     def idle_since(self, then_s: float) -> bool:
         """Returns whether no step ran since ``then_s``; a running step counts as use."""
         return not self.lock.locked() and self.used_at_s <= then_s
+
+    async def in_turn(self, seq: int | None) -> None:
+        """Waits for the steps before this one, where they have not arrived yet.
+
+        Raises:
+          SeqGapError: They did not arrive in time.
+          OverloadedError: Too many steps wait.
+        """
+        if self._waiting >= WAITING_MAX:
+            raise OverloadedError(f"{self._waiting} steps of session {self.id!r} wait, as many as may")
+        if seq is None or seq <= self._accepted:
+            return
+        if seq == self._accepted + 1 or self.resumed_at is not None:
+            self._accept(seq)
+            return
+        await self._gap_closed(seq)
+        self._accept(seq)
+
+    def may_play(self, seq: int | None) -> bool:
+        """Returns whether the step is the next one or has been answered; asked by who holds the lock."""
+        return seq is None or seq <= self.seq + 1 or self.resumed_at is not None
 
     def replayed(self, seq: int | None) -> StepReply | None:
         """Returns the reply that this sequence number has had already; None where it is the next one.
 
         Raises:
           StaleSeqError: The reply is no longer kept.
-          SeqGapError: An earlier step is missing.
         """
-        if seq is None or seq == self.seq + 1:
+        if seq is None or seq > self.seq:
             return None
-        if seq > self.seq:
-            raise SeqGapError(f"seq is {seq}; session {self.id!r} expects {self.seq + 1}")
-        if seq not in self._replies:
-            raise StaleSeqError(f"seq is {seq}; of session {self.id!r} only the replies after it are kept")
-        return self._replies[seq]
+        reply = self.replies.get(seq)
+        if reply is None:
+            raise StaleSeqError(
+                f"seq is {seq}; of session {self.id!r} only the newest replies up to {self.seq} are kept"
+            )
+        return reply
 
-    async def tick(self, body: Body) -> StepReply:
-        """Returns the agent's answer."""
-        return self._answered(await self.agent.on_tick(payload_of(self.agent, body)))
+    async def tick(self, request: StepRequest, limit: asyncio.Timeout) -> StepReply:
+        """Returns the agent's answer, or what it answers where the time is up before."""
+        self._go_on(request.seq)
+        payload = payload_of(self.agent, request.body)
+        self.board.enter()
+        try:
+            return self._answered(await self.agent.on_tick(payload))
+        except asyncio.CancelledError:
+            if not limit.expired():
+                raise
+            try:
+                late = self.agent.on_deadline(payload)
+            except NotImplementedError:
+                late = None
+            if late is None:
+                raise
+            return self._answered(late)
 
     async def start(self, body: Body) -> StepReply:
         """Begins the episode."""
         self.started = self._reply(await self.agent.on_start(payload_of(self.agent, body)))
         return self.started
 
-    async def stop(self, body: Body) -> StepReply:
+    async def stop(self, request: StepRequest) -> StepReply:
         """Ends the episode as the game core says."""
-        return self._answered(await self.agent.on_episode(payload_of(self.agent, body), EndCause.STOP))
+        self._go_on(request.seq)
+        return self._answered(await self.agent.on_episode(payload_of(self.agent, request.body), EndCause.STOP))
 
     async def close(self, cause: EndCause) -> None:
         """Ends the episode from our side."""
         await self.agent.on_episode(None, cause)
 
+    def failed(self) -> None:
+        """Notes that a step was not answered: those behind it wait until it is repeated."""
+        self._accepted = self.seq
+
+    def queued(self, change: int) -> None:
+        """Counts the steps that wait for the lock."""
+        self._waiting += change
+
+    def wake(self) -> None:
+        """Lets all that wait for an earlier step look again, since the session is over."""
+        for waiter in self._gaps or ():
+            if not waiter.done():
+                waiter.set_result(None)
+
+    def resume(self, seq: int) -> None:
+        """Sets where the session goes on after a hand-over."""
+        self.seq = self.saved_seq = self._accepted = seq
+
+    def _go_on(self, seq: int | None) -> None:
+        """Accepts the jump of the first step after a restore: what was played since the snapshot is missing."""
+        if self.resumed_at is None:
+            return
+        if seq is None or seq > self.seq + 1:
+            self.agent.on_resume(None if seq is None else seq - 1 - self.seq)
+        if seq is not None:
+            self.seq = max(self.seq, seq - 1)
+
+    def _accept(self, seq: int) -> None:
+        self._accepted = max(self._accepted, seq)
+        for waiter, wanted in list((self._gaps or {}).items()):
+            if wanted <= self._accepted + 1 and not waiter.done():
+                waiter.set_result(None)
+
+    async def _gap_closed(self, seq: int) -> None:
+        if self._gaps is None:
+            self._gaps = {}
+        waiter: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+        self._gaps[waiter] = seq
+        self._waiting += 1
+        try:
+            async with asyncio.timeout(GAP_WAIT_S):
+                await waiter
+        except TimeoutError as error:
+            raise SeqGapError(f"seq is {seq}; session {self.id!r} expects {self.seq + 1}") from error
+        finally:
+            self._waiting -= 1
+            del self._gaps[waiter]
+
     def _answered(self, payload: Payload) -> StepReply:
+        reply = self._reply(payload, self.seq + 1)
         self.seq += 1
-        reply = self._reply(payload)
-        self._replies[self.seq] = reply
-        if len(self._replies) > REPLIES_KEPT:
-            self._replies.popitem(last=False)
+        self.resumed_at = None
+        self.replies.add(reply)
+        if self.seq > self._accepted:
+            self._accept(self.seq)
         return reply
 
-    def _reply(self, payload: Payload) -> StepReply:
-        body = payload if isinstance(payload, bytes) else JsonBody(payload)
-        return StepReply(self.id, body, self.seq, self.agent.version)
+    def _reply(self, payload: Payload, seq: int = 0) -> StepReply:
+        is_json = not isinstance(payload, bytes)
+        body = payload if isinstance(payload, bytes) else write_json(payload)
+        return StepReply(self.id, body, seq, self.agent.version, self.resumed_at, is_json=is_json)
 
 
 def payload_of(agent: SessionAgent, body: Body) -> Payload:

@@ -1,31 +1,31 @@
-"""All sessions of one replica: admission, order, idle games, drain."""
+"""All games of one replica: admission, order, idle sessions, drain."""
 
 import asyncio
 import logging
-from collections import Counter, OrderedDict
-from collections.abc import Awaitable, Callable
+from collections import Counter
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import AsyncExitStack, asynccontextmanager
 from dataclasses import dataclass
-from typing import Final, Protocol
+from typing import Protocol
 
 from app.errors import (
     AgentError,
     DeadlineExceededError,
     DrainingError,
+    GameElsewhereError,
     OverloadedError,
     SessionExistsError,
     SessionUnknownError,
     StepError,
 )
+from app.sessions.blackboard import Board
+from app.sessions.game import Game
+from app.sessions.games import Games
 from app.sessions.ids import game_of
 from app.sessions.session import EndCause, Session, SessionAgent
+from app.sessions.stopped import Stopped, StoppedSessions
 from app.types import Purpose, SessionId, StepKind
 from app.wire.steps import StepReply, StepRequest
-
-STOPPED_KEPT: Final = 10_000
-"""Stopped sessions whose last reply is kept for a retry of the stop."""
-STOPPED_KEPT_S: Final = 60.0
-"""Seconds for which it is kept."""
-
 
 _log = logging.getLogger(__name__)
 
@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 class MakeAgent(Protocol):
     """Builds the agent of a session."""
 
-    def __call__(self, session: SessionId, purpose: Purpose) -> SessionAgent:
+    def __call__(self, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
         """Returns a new agent.
 
         Raises:
@@ -41,13 +41,23 @@ class MakeAgent(Protocol):
         """
 
 
+class Save(Protocol):
+    """Keeps a snapshot of a session outside this process."""
+
+    async def __call__(self, session: Session) -> None:
+        """Returns once the snapshot is kept, or has failed for good."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of one table."""
 
-    max_sessions: int
+    max_games: int
     idle_timeout_s: float
     step_timeout_s: float
+    board_timeout_s: float = 5.0
+    snapshot_every_ticks: int | None = None
+    """Ticks of a session that may be lost with the replica; None keeps no snapshots."""
 
 
 class SessionTable:
@@ -61,7 +71,8 @@ class SessionTable:
         mint: Callable[[], SessionId],
         clock: Callable[[], float],
         counts: Counter[str],
-        claim: Callable[[SessionId], Awaitable[None]] | None = None,
+        claim: Callable[[str], Awaitable[int]] | None = None,
+        save: Save | None = None,
     ) -> None:
         """Makes an empty table.
 
@@ -72,41 +83,47 @@ class SessionTable:
           mint: Returns an id that nobody has.
           clock: Returns seconds that never go back.
           counts: Where steps, starts, stops and errors by code are counted.
-          claim: Makes this replica the owner of a session, or raises a ``StepError``; None where there is but one.
+          claim: Makes this replica the owner of a game and returns the claim's epoch, or raises a ``StepError``;
+            None where there is nobody to ask.
+          save: Keeps snapshots; None keeps none.
         """
         self._make_agent = make_agent
-        self._limits = limits
+        self.limits = limits
         self._default_purpose = default_purpose
         self._mint = mint
         self._clock = clock
-        self._claim = claim
+        self._save = save
         self.sessions: dict[SessionId, Session] = {}
         """Open sessions."""
-        self._stopped: OrderedDict[SessionId, tuple[float, StepReply]] = OrderedDict()
+        self.games = Games(claim)
+        self.stopped = StoppedSessions()
+        self.left: list[tuple[str, SessionId]] = []
+        """Games and sessions that left, where snapshots are kept; whoever reads it clears it."""
         self.draining = False
-        self.ended: list[SessionId] = []
-        """Sessions that are over and forgotten but still claimed; whoever reads it clears it."""
         self.counts = counts
 
     def __len__(self) -> int:
         return len(self.sessions)
 
     def __contains__(self, session: SessionId) -> bool:
-        return session in self.sessions or session in self._stopped
+        return session in self.sessions or session in self.stopped
 
     async def step(self, request: StepRequest) -> StepReply:
         """Returns the answer to one step; errors are counted by code.
 
         Raises:
-          StepError: Whatever keeps the step from being answered.
+          GameElsewhereError: Another replica holds the game.
+          StepError: Whatever else keeps the step from being answered.
         """
-        limit_s = self._limits.step_timeout_s
+        limit_s = self.limits.step_timeout_s
         if request.deadline_ms is not None:
             limit_s = min(limit_s, request.deadline_ms / 1000)
         limit = asyncio.timeout(limit_s)
         try:
             async with limit:
-                return await self._step(request)
+                return await self._step(request, limit)
+        except GameElsewhereError:
+            raise
         except StepError as error:
             self.counts[error.code] += 1
             raise
@@ -119,20 +136,15 @@ class SessionTable:
             raise AgentError(f"the agent failed: {type(error).__name__}: {error}") from error
 
     async def sweep(self) -> None:
-        """Closes games without a step for too long as truncated, and forgets replies of long-stopped ones."""
+        """Closes sessions without a step for too long as truncated, and forgets replies of long-stopped ones."""
         now_s = self._clock()
         for session in list(self.sessions.values()):
-            if session.idle_since(now_s - self._limits.idle_timeout_s):  # Asked late: closing others takes its time.
+            if session.idle_since(now_s - self.limits.idle_timeout_s):  # Asked late: closing others takes its time.
                 await self._close(session, EndCause.IDLE)
-        while self._stopped and next(iter(self._stopped.values()))[0] < now_s - STOPPED_KEPT_S:
-            self._forget_stopped()
+        self._expire_stopped()
 
-    def games(self) -> set[SessionId]:
-        """Returns the games that have an open session here, or one whose last reply is still kept."""
-        return {game_of(session) for session in (*self.sessions, *self._stopped)}
-
-    async def drain(self) -> int:
-        """Refuses new games, ends the open ones as truncated and returns how many there were."""
+    async def end_all(self) -> int:
+        """Refuses new games, ends the open ones as truncated and returns how many sessions there were."""
         self.draining = True
         open_sessions = list(self.sessions.values())
         async with asyncio.TaskGroup() as group:
@@ -140,18 +152,86 @@ class SessionTable:
                 group.create_task(self._close(session, EndCause.SHUTDOWN))
         return len(open_sessions)
 
-    async def _step(self, request: StepRequest) -> StepReply:
+    @asynccontextmanager
+    async def frozen(self, game: Game) -> AsyncIterator[None]:
+        """Keeps a game still, from the end of its running steps to the end of the block."""
+        async with AsyncExitStack() as stack:
+            game.frozen = True
+            try:
+                for session in list(game.sessions.values()):
+                    await stack.enter_async_context(session.lock)
+                yield
+            finally:
+                game.frozen = False
+
+    def enter(self, session: Session) -> None:
+        """Takes in a session that goes on here."""
+        self.sessions[session.id] = session
+        if not session.game.sessions:
+            self.games.playing += 1
+        session.game.sessions[session.id] = session
+        if (before := self.stopped.pop(session.id)) is not None:
+            self.games.lose_reply(before.game)
+
+    def leave(self, session: Session) -> None:
+        """Lets a session go; its game with it, if nothing else is left of that."""
+        del self.sessions[session.id]
+        del session.game.sessions[session.id]
+        if not session.game.sessions:
+            self.games.playing -= 1
+        session.wake()
+        if self._save is not None:
+            self.left.append((session.game.id, session.id))
+        self.games.close_if_over(session.game)
+
+    def hand_on(self, game: Game, owner: str) -> None:
+        """Forgets a frozen game that another replica plays on; who asks for it is told where."""
+        self.games.hand_on(game, owner)
+        self._leave_all(game)
+
+    def forget(self, game: Game) -> None:
+        """Forgets a game that is not this replica's; its agents are not told that it has ended, since it has not."""
+        self.games.forget(game)
+        self._leave_all(game)
+
+    def keep_stopped(self, session: SessionId, game: str, reply: StepReply) -> None:
+        """Keeps the last reply of a session that is over."""
+        if (before := self.stopped.pop(session)) is not None:
+            self.games.lose_reply(before.game)
+        self.games.keep_reply(game)
+        self.stopped.add(session, Stopped(self._clock(), game, reply))
+        self._expire_stopped()
+
+    def make(self, session_id: SessionId, game: Game, purpose: Purpose) -> Session:
+        """Returns a new session of a game, not yet entered.
+
+        Raises:
+          StepError: No such agent plays here.
+        """
+        board = Board(game, session_id, self.limits.board_timeout_s)
+        agent = self._make_agent(session_id, purpose, board)
+        return Session(session_id, game, agent, board, purpose, self._clock())
+
+    async def _step(self, request: StepRequest, limit: asyncio.Timeout) -> StepReply:
         if request.kind is StepKind.START:
             return await self._start(request)
         if request.kind is StepKind.AUTO:
-            return await self._auto(request)
+            return await self._auto(request, limit)
         while (session := self.sessions.get(request.session)) is not None:
-            async with session.lock:
-                if self._is_open(session):  # It may have ended, or begun anew, while this step waited.
-                    return await self._answer(session, request)
-        return self._of_stopped(request)
+            await session.in_turn(request.seq)
+            session.queued(1)
+            try:
+                async with session.lock:
+                    # It may have ended, or begun anew, or an earlier step may have failed while this one waited.
+                    if self._is_open(session):
+                        if session.may_play(request.seq):
+                            return await self._answer(session, request, limit)
+                        session.failed()
+            finally:
+                session.queued(-1)
+        return self._of_absent(request)
 
-    async def _answer(self, session: Session, request: StepRequest) -> StepReply:
+    async def _answer(self, session: Session, request: StepRequest, limit: asyncio.Timeout) -> StepReply:
         session.used_at_s = self._clock()
         replayed = session.replayed(request.seq)
         if replayed is not None:
@@ -159,10 +239,18 @@ class SessionTable:
         try:
             if request.kind is StepKind.STOP:
                 return await self._stop(session, request)
-            reply = await session.tick(request.body)
+            reply = await session.tick(request, limit)
+        except BaseException:
+            session.failed()
+            raise
         finally:
             session.used_at_s = self._clock()
         self.counts[session.ticks_key] += 1
+        if limit.expired():
+            self.counts["deadline_fallbacks"] += 1
+        every = self.limits.snapshot_every_ticks
+        if every is not None and self._save is not None and session.seq - session.saved_seq >= every:
+            await self._save(session)
         return reply
 
     async def _start(self, request: StepRequest) -> StepReply:
@@ -175,52 +263,59 @@ class SessionTable:
                 if request.seq is not None:
                     raise SessionExistsError(f"session {existing.id!r} has played {existing.seq} steps; stop it first")
                 await self._end(existing, EndCause.RESTARTED)
-        if self.draining:
-            raise DrainingError("this replica takes no new games; start again, on a new connection")
-        if len(self.sessions) >= self._limits.max_sessions:
-            raise OverloadedError(f"{len(self.sessions)} sessions are open, as many as are allowed")
         session_id = request.session or self._mint()
-        purpose = request.purpose or self._default_purpose
-        session = Session(session_id, self._make_agent(session_id, purpose), purpose, self._clock())
-        return await self._begin(session, request)
+        game = await self.games.held(game_of(session_id), self._admit)
+        try:
+            purpose = request.purpose or self._default_purpose
+            session = self.make(session_id, game, purpose)
+            if session_id in self.sessions:  # Another start was faster while the game was claimed.
+                return await self._start(request)
+            return await self._begin(session, request)
+        finally:
+            self.games.close_if_over(game)
 
     async def _begin(self, session: Session, request: StepRequest) -> StepReply:
-        self.sessions[session.id] = session
-        self._stopped.pop(session.id, None)
+        self.enter(session)
         async with session.lock:
             try:
-                if self._claim is not None:
-                    await self._claim(session.id)
                 reply = await session.start(request.body)
             except BaseException:
-                del self.sessions[session.id]
-                self._note_end(session.id)
+                self.leave(session)
                 raise
             session.used_at_s = self._clock()
         self.counts["starts"] += 1
+        if self.limits.snapshot_every_ticks is not None and self._save is not None:
+            await self._save(session)
         return reply
 
     async def _stop(self, session: Session, request: StepRequest) -> StepReply:
         try:
-            reply = await session.stop(request.body)
+            reply = await session.stop(request)
         except StepError:
             raise  # The stop can be repeated.
         except Exception:  # The agent is broken, and the game core's game over: nothing would ever free its place.
-            del self.sessions[session.id]
-            self._note_end(session.id)
+            self.leave(session)
             raise
-        del self.sessions[session.id]
-        self._stopped[session.id] = (self._clock(), reply)
-        if len(self._stopped) > STOPPED_KEPT:
-            self._forget_stopped()
+        self.keep_stopped(session.id, session.game.id, reply)
+        self.leave(session)
         self.counts["stops"] += 1
         return reply
 
-    async def _auto(self, request: StepRequest) -> StepReply:
-        agent = self._make_agent(request.session, Purpose.PLAY)
-        session = Session(request.session, agent, Purpose.PLAY, self._clock())
+    async def _auto(self, request: StepRequest, limit: asyncio.Timeout) -> StepReply:
+        session = self.make(request.session, Game(""), Purpose.PLAY)
         self.counts["autos"] += 1
-        return await session.tick(request.body)
+        return await session.tick(request, limit)
+
+    def _admit(self, game: str) -> None:
+        """Does nothing where one more game may be played here.
+
+        Raises:
+          StepError: It may not.
+        """
+        if self.draining:
+            raise DrainingError("this replica takes no new games; start again, on a new connection")
+        if self.games.playing >= self.limits.max_games:
+            raise OverloadedError(f"{self.games.playing} games are open, as many as are allowed; {game!r} is refused")
 
     async def _close(self, session: Session, cause: EndCause) -> None:
         async with session.lock:
@@ -229,29 +324,32 @@ class SessionTable:
 
     async def _end(self, session: Session, cause: EndCause) -> None:
         """Ends an episode from our side; an agent that fails at it must not keep other games from their end."""
-        del self.sessions[session.id]
-        self._note_end(session.id)
+        self.leave(session)
         self.counts[f"closed_{cause}"] += 1
         try:
-            async with asyncio.timeout(self._limits.step_timeout_s):
+            async with asyncio.timeout(self.limits.step_timeout_s):
                 await session.close(cause)
         except Exception:  # noqa: BLE001  # The user's agent may raise anything; no game core waits for an answer.
             self.counts[AgentError.code] += 1
             _log.exception("the agent of session %r failed when its episode was ended: %s", session.id, cause)
 
+    def _leave_all(self, game: Game) -> None:
+        for session in list(game.sessions.values()):
+            self.leave(session)
+        for stopped in self.stopped.of_game(game.id):
+            self.stopped.pop(stopped.reply.session)
+
     def _is_open(self, session: Session) -> bool:
         return self.sessions.get(session.id) is session
 
-    def _forget_stopped(self) -> None:
-        session, _ = self._stopped.popitem(last=False)
-        self._note_end(session)
+    def _expire_stopped(self) -> None:
+        for stopped in self.stopped.expire(self._clock()):
+            self.games.lose_reply(stopped.game)
 
-    def _note_end(self, session: SessionId) -> None:
-        if self._claim is not None:
-            self.ended.append(session)
-
-    def _of_stopped(self, request: StepRequest) -> StepReply:
-        stopped = self._stopped.get(request.session)
-        if stopped is not None and request.kind is StepKind.STOP:
-            return stopped[1]
+    def _of_absent(self, request: StepRequest) -> StepReply:
+        reply = self.stopped.get(request.session)
+        if reply is not None and request.kind is StepKind.STOP:
+            return reply
+        if (owner := self.games.moved_to(game_of(request.session))) is not None:
+            raise GameElsewhereError(game_of(request.session), owner)
         raise SessionUnknownError(f"session {request.session!r} was not started here; send step_kind start first")

@@ -1,11 +1,19 @@
 """The directory of games, and what every part of a trial must agree on, as a store."""
 
+import asyncio
 import secrets
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
-from app.sessions.directory import Directory, Replica
+import ray
+
+from app.sessions.directory import Claim, Directory, Load, Replica
 from app.stores.host import StoreHandle
+
+REJOIN_S: Final = 1.5
+"""Seconds for which a directory that was restarted answers nothing, so that the replicas report what they hold."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,16 +27,43 @@ class ServiceInfo:
     """Shared by the replicas; only who knows it may forward steps."""
 
 
+@dataclass(frozen=True, slots=True)
+class Membership:
+    """What a replica learns with each report."""
+
+    directory: str
+    """Name of this very directory; a restarted one has another, and is told anew what each replica holds."""
+    replicas: tuple[Replica, ...]
+    games: dict[str, int]
+    """Games of each replica that takes new ones, of the asking replica's actor."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What the directory knows of a game."""
+
+    claim: Claim | None
+    """None where nobody has claimed it."""
+    owner: Replica | None
+    """None where who claimed it is gone."""
+
+
 class DirectoryStore:
     """One directory for all replicas of a trial."""
 
-    def __init__(self, home: str, mode: str) -> None:
-        self._info = ServiceInfo(home, mode, secrets.token_hex(16))
-        self._directory = Directory()
+    def __init__(self, home: str, mode: str, cluster_secret: str) -> None:
+        self._info = ServiceInfo(home, mode, cluster_secret)
+        self._name = secrets.token_hex(8)
+        self._directory = Directory(epoch=time.time_ns() // 1_000_000)
         self._ports: dict[str, int] = {}
+        self._complete = asyncio.Event()
 
     async def start(self) -> None:
-        """Does nothing: a directory is rebuilt by the replicas' own reports."""
+        """Waits for the replicas' reports where this process was restarted."""
+        if ray.get_runtime_context().was_current_actor_reconstructed:
+            asyncio.get_running_loop().call_later(REJOIN_S, self._complete.set)
+        else:
+            self._complete.set()
 
     async def info(self) -> ServiceInfo:
         """Returns what every part must agree on."""
@@ -44,25 +79,58 @@ class DirectoryStore:
         """Returns the game port of each actor whose replicas listen."""
         return self._ports
 
-    async def join(self, replica: Replica) -> None:
-        """Adds a replica."""
-        self._directory.join(replica)
+    async def replicas(self) -> list[Replica]:
+        """Returns the replicas that have joined."""
+        return list(self._directory.replicas.values())
+
+    async def join(self, replica: Replica, port: int, held: list[tuple[str, int]]) -> list[str]:
+        """Adds a replica with what it holds, and returns the games that another holds by now."""
+        self._ports.setdefault(replica.actor, port)
+        return self._directory.join(replica, held, time.monotonic())
+
+    async def report(self, name: str, actor: str, games: int, draining: bool) -> Membership:
+        """Takes a replica's load and returns who else is there."""
+        now_s = time.monotonic()
+        self._directory.report(name, Load(now_s, games, draining))
+        return Membership(self._name, tuple(self._directory.replicas.values()), self._directory.fresh(actor, now_s))
 
     async def leave(self, name: str) -> None:
         """Removes a replica."""
         self._directory.leave(name)
 
-    async def claim(self, game: str, name: str) -> Replica | None:
-        """Makes a replica the owner of a game; returns the owner that was first, None where there was none."""
-        return self._directory.claim(game, name)
+    async def claim(self, games: list[str], name: str) -> list[tuple[Found, bool]]:
+        """Claims games for a replica; returns who holds each, and whether the game was another's that is gone."""
+        await self._complete.wait()
+        answers: list[tuple[Found, bool]] = []
+        for game in games:
+            lost = game in self._directory.gone
+            claim = self._directory.claim(game, name)
+            answers.append((Found(claim, self._directory.replicas.get(claim.owner)), lost))
+        return answers
 
-    async def release(self, games: list[str], name: str) -> None:
+    async def recover(self, game: str, name: str) -> Found:
+        """Claims a game whose owner is gone."""
+        await self._complete.wait()
+        self._directory.recover(game, name)
+        return Found(*self._directory.find(game))
+
+    async def give_up(self, game: str, name: str) -> None:
+        """Marks a game as lost."""
+        self._directory.give_up(game, name)
+
+    async def move(self, game: str, name: str, epoch: int, to: str) -> Claim | None:
+        """Hands a game on; None where the giver does not hold it."""
+        await self._complete.wait()
+        return self._directory.move(game, name, epoch, to)
+
+    async def release(self, games: list[tuple[str, int]], name: str) -> None:
         """Lets games go."""
         self._directory.release(games, name)
 
-    async def owner(self, game: str) -> Replica | None:
-        """Returns the owner of a game."""
-        return self._directory.owner(game)
+    async def find(self, games: list[str]) -> list[Found]:
+        """Returns who holds each game."""
+        await self._complete.wait()
+        return [Found(*self._directory.find(game)) for game in games]
 
 
 class DirectoryClient:
@@ -79,26 +147,46 @@ class DirectoryClient:
         """Returns the game port of each actor whose replicas listen."""
         return cast("dict[str, int]", self._handle.get("ports"))
 
+    def replicas(self) -> list[Replica]:
+        """Returns the replicas that have joined."""
+        return cast("list[Replica]", self._handle.get("replicas"))
+
     async def settle_port(self, actor: str, proposed: int) -> int:
         """Returns the game port of an actor."""
         return int(await self._handle.call("settle_port", actor, proposed))
 
-    async def join(self, replica: Replica) -> None:
-        """Adds a replica."""
-        await self._handle.call("join", replica)
+    async def join(self, replica: Replica, port: int, held: Sequence[tuple[str, int]]) -> list[str]:
+        """Adds a replica with what it holds, and returns the games that another holds by now."""
+        return cast("list[str]", await self._handle.call("join", replica, port, list(held)))
+
+    async def report(self, replica: Replica, games: int, draining: bool) -> Membership:
+        """Tells a replica's load and returns who else is there."""
+        return cast("Membership", await self._handle.call("report", replica.name, replica.actor, games, draining))
 
     async def leave(self, name: str) -> None:
         """Removes a replica."""
         await self._handle.call("leave", name)
 
-    async def claim(self, game: str, name: str) -> Replica | None:
-        """Makes a replica the owner of a game; returns the owner that was first."""
-        return cast("Replica | None", await self._handle.call("claim", game, name))
+    async def claim(self, games: list[str], name: str) -> list[tuple[Found, bool]]:
+        """Claims games for a replica; returns who holds each, and whether the game was another's that is gone."""
+        return cast("list[tuple[Found, bool]]", await self._handle.call("claim", games, name))
 
-    async def release(self, games: list[str], name: str) -> None:
+    async def recover(self, game: str, name: str) -> Found:
+        """Claims a game whose owner is gone."""
+        return cast("Found", await self._handle.call("recover", game, name))
+
+    async def give_up(self, game: str, name: str) -> None:
+        """Marks a game as lost that its new owner could not restore."""
+        await self._handle.call("give_up", game, name)
+
+    async def move(self, game: str, name: str, epoch: int, to: str) -> Claim | None:
+        """Hands a game on; None where the giver does not hold it."""
+        return cast("Claim | None", await self._handle.call("move", game, name, epoch, to))
+
+    async def release(self, games: list[tuple[str, int]], name: str) -> None:
         """Lets games go."""
         await self._handle.call("release", games, name)
 
-    async def owner(self, game: str) -> Replica | None:
-        """Returns the owner of a game."""
-        return cast("Replica | None", await self._handle.call("owner", game))
+    async def find(self, games: list[str]) -> list[Found]:
+        """Returns who holds each game."""
+        return cast("list[Found]", await self._handle.call("find", games))

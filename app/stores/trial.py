@@ -1,17 +1,23 @@
 """All stores of one trial: made by the service, found by the trainer."""
 
+import secrets
 from pathlib import Path
+from typing import Any, Final
 
 from app.config.base import Process
 from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
 from app.stores.buffer import Buffer, BufferSettings, BufferStore
 from app.stores.directory import DirectoryClient, DirectoryStore
-from app.stores.host import StoreHandle, close_hosts, find_host, open_host
+from app.stores.host import Store, StoreHandle, close_hosts, find_host, open_host
 from app.stores.metrics import Metrics, MetricStore
 from app.stores.names import STORES, buffer_host, namespace_of
+from app.stores.snapshots import Snapshots, SnapshotStore
 from app.stores.weights import WeightStore
 from app.stores.weights_client import Weights
+
+SNAPSHOT_BYTES_MAX: Final = 512 * 2**20
+"""Bytes that snapshots of games may take: 50,000 games of 10 KiB."""
 
 
 class Trial:
@@ -27,6 +33,7 @@ class Trial:
         self._stores = find_host(namespace, STORES)
         self.directory = DirectoryClient(StoreHandle(self._stores, "directory"))
         self.metrics = Metrics(StoreHandle(self._stores, "metrics"))
+        self.snapshots = Snapshots(StoreHandle(self._stores, "snapshots"))
 
     def weights(self, model: str) -> Weights:
         """Returns the weight store's side of a model."""
@@ -49,10 +56,14 @@ def open_stores(config: ExperimentConfig, home: Path) -> Trial:
     """Returns the stores of the trial, started where they do not run yet."""
     namespace = namespace_of(config.run)
     folder = str(home / config.run.trial / "weights")
-    stores = {
+    stores: dict[str, tuple[type[Store], dict[str, Any]]] = {
         "weights": (WeightStore, {"folder": folder}),
         "metrics": (MetricStore, {}),
-        "directory": (DirectoryStore, {"home": str(home), "mode": config.run.mode}),
+        "directory": (
+            DirectoryStore,
+            {"home": str(home), "mode": config.run.mode, "cluster_secret": secrets.token_hex(16)},
+        ),
+        "snapshots": (SnapshotStore, {"max_bytes": SNAPSHOT_BYTES_MAX}),
     }
     open_host(namespace, STORES, config.stores, stores)
     return Trial(namespace)

@@ -70,7 +70,7 @@ class StepReply:
     """The agent's answer."""
 
     session: str
-    body: Body
+    body: bytes
     seq: int
     """Steps that this session has answered."""
     version: Version | None = None
@@ -79,6 +79,8 @@ class StepReply:
     """Last step of the game before its replica was lost, where it goes on from a snapshot with this one."""
     endpoint: str | None = None
     """Of a start: ``host:port`` where the game's own replica listens."""
+    is_json: bool = False
+    """Whether the body is a JSON value."""
 
 
 _KINDS: Final = {"": StepKind.TICK, "start": StepKind.START, "tick": StepKind.TICK, "stop": StepKind.STOP}
@@ -147,25 +149,24 @@ def batch_of(fields: Mapping[str, str], body: bytes) -> list[StepRequest]:
 
 def batch_reply(requests: list[StepRequest], answers: list[StepReply | StepError]) -> bytes:
     """Returns the body that answers a ``/steps`` request, in its order."""
-    pairs = list(zip(requests, answers, strict=True))
+    return orjson.dumps([_answer(request, answer) for request, answer in zip(requests, answers, strict=True)])
+
+
+def write_json(value: Json) -> bytes:
+    """Returns a value as JSON.
+
+    Raises:
+      AgentError: It is an agent's answer that is not JSON.
+    """
     try:
-        return orjson.dumps([_answer(request, answer) for request, answer in pairs])
-    except TypeError:  # Some agent's answer is not JSON; the others' are.
-        return orjson.dumps([_answer(request, _sendable(answer)) for request, answer in pairs])
+        return orjson.dumps(value)
+    except TypeError as error:
+        raise AgentError(f"the agent answered a {type(value).__name__} that is not JSON: {error}") from error
 
 
 def body_bytes(body: Body) -> bytes:
-    """Returns a body as it stands in an HTTP message.
-
-    Raises:
-      AgentError: An agent's answer is not JSON.
-    """
-    if isinstance(body, bytes):
-        return body
-    try:
-        return orjson.dumps(body.value)
-    except TypeError as error:
-        raise AgentError(f"the agent answered a {type(body.value).__name__} that is not JSON: {error}") from error
+    """Returns a body as it stands in a message."""
+    return body if isinstance(body, bytes) else write_json(body.value)
 
 
 def error_text(error: StepError) -> str:
@@ -263,22 +264,14 @@ def _item_body(item: dict[str, Json]) -> Body:
         raise BadRequestError(f"body_b64 is not base64: {error}") from error
 
 
-def _answer(request: StepRequest, answer: StepReply | StepError) -> dict[str, Json]:
+def _answer(request: StepRequest, answer: StepReply | StepError) -> dict[str, object]:
     if isinstance(answer, StepError):
         return {"session": request.session, "error": {"code": answer.code, "message": error_text(answer)}}
-    reply: dict[str, Json] = {"session": answer.session}
-    if isinstance(answer.body, JsonBody):
-        reply["body"] = answer.body.value
+    reply: dict[str, object] = {"session": answer.session}
+    if answer.is_json:
+        reply["body"] = orjson.Fragment(answer.body)
     else:
         reply["body_b64"] = base64.b64encode(answer.body).decode()
+    if answer.resumed_at is not None:
+        reply["resumed_at"] = answer.resumed_at
     return reply
-
-
-def _sendable(answer: StepReply | StepError) -> StepReply | StepError:
-    """Returns the answer, or the error that it is not JSON."""
-    if isinstance(answer, StepReply):
-        try:
-            body_bytes(answer.body)
-        except AgentError as error:
-            return error
-    return answer

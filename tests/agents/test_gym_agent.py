@@ -1,5 +1,4 @@
 import asyncio
-import random
 from collections.abc import Awaitable
 from typing import Any
 
@@ -12,8 +11,12 @@ from app.agents.unroll import Row, Unroll
 from app.errors import AgentError, BadPayloadError, ModelMismatchError, SparringError
 from app.models.queue import Decision, Question
 from app.models.spec import ModelSpec
+from app.seeding import Draws
+from app.sessions.blackboard import Board
+from app.sessions.game import Game
 from app.sessions.session import EndCause
 from app.types import Purpose, RowKind, Version
+from app.wire.trees import pack, unpack
 
 CURRENT = Version(1, 5)
 
@@ -61,10 +64,11 @@ class Play:
         context = AgentContext(
             session="s",
             purpose=purpose,
-            rng=random.Random(0),  # noqa: S311  # A test, not a secret.
+            rng=Draws(0),
             model=self.model,
             unroll=unroll,
             report=lambda returned, ticks: self.reports.append((returned, ticks)),
+            board=Board(Game("s"), "s", 1),
         )
         self.agent = GymAgent(context)
 
@@ -302,7 +306,7 @@ async def test_a_tick_that_nobody_waited_for_is_no_row() -> None:
 
 
 async def test_an_agent_without_a_model_is_refused_when_it_is_made() -> None:
-    context = AgentContext("s", Purpose.PLAY, random.Random(0), None, None, lambda _r, _t: None)  # noqa: S311
+    context = AgentContext("s", Purpose.PLAY, Draws(0), None, None, lambda _r, _t: None, Board(Game("s"), "s", 1))
     with pytest.raises(SparringError, match=r"name one under agents\.<name>\.model"):
         GymAgent(context)
 
@@ -314,3 +318,70 @@ async def test_a_training_game_that_asks_for_greedy_actions_is_not_recorded() ->
     await play.stop(1)
     assert play.emitted == []
     assert play.reports == [(101.0, 1)]
+
+
+async def moved(play: Play, ticks: int | None) -> Play:
+    """Returns what goes on in another replica."""
+    other = Play(play.agent.context.purpose, unroll_ticks=ticks)
+    await other.agent.load_state_dict(unpack(pack(play.agent.state_dict())))
+    other.model.questions = list(play.model.questions)
+    return other
+
+
+@pytest.mark.parametrize("ticks", [None, 2, 3])
+@pytest.mark.parametrize("at", range(6))
+async def test_an_episode_that_moves_is_the_episode_that_stays(ticks: int | None, at: int) -> None:
+    stayed, play = Play(unroll_ticks=ticks), Play(unroll_ticks=ticks)
+    for whole in (stayed, play):
+        await whole.agent.on_start(None)
+    for t in range(6):
+        if t == at:
+            emitted, play = play.emitted, await moved(play, ticks)
+            play.emitted[:0] = emitted
+        assert await stayed.tick(t) == await play.tick(t)
+    await stayed.stop(6)
+    await play.stop(6)
+    assert play.rows() == stayed.rows()
+    assert [row._replace(observation=0, action_mask=0) for rows in play.emitted for row in rows] == [
+        row._replace(observation=0, action_mask=0) for rows in stayed.emitted for row in rows
+    ]
+    assert play.reports == stayed.reports == [(101 + 102 + 103 + 104 + 105 + 106, 6)]
+    assert play.agent.context.rng.count == stayed.agent.context.rng.count
+
+
+async def test_an_evaluated_episode_that_moves_holds_its_version_there() -> None:
+    play = Play(Purpose.EVALUATE)
+    await play.agent.on_start({"model_version": "1.3"})
+    await play.tick(0)
+    other = await moved(play, None)
+    assert other.model.held == [Version(1, 3)]
+    await other.tick(1)
+    assert other.model.questions[-1].version == Version(1, 3)
+    assert np.isnan(other.model.questions[-1].uniform)
+    await other.stop(2)
+    assert other.model.released == [Version(1, 3)]
+
+
+async def test_missing_ticks_cut_the_trajectory_and_leave_their_numbers_free() -> None:
+    play = Play()
+    await play.agent.on_start(None)
+    for t in range(3):
+        await play.tick(t)
+    play.agent.on_resume(4)
+    for t in range(7, 9):
+        await play.tick(t)
+    await play.stop(9)
+    assert play.rows() == [(0, 101, S), (1, 102, S), (2, 0, LOST), (7, 108, S), (8, 109, S), (9, 0, TERMINATED)]
+    ticks = [row.tick for rows in play.emitted for row in rows if row.kind == S]
+    assert len(set(ticks)) == len(ticks)
+    assert ticks[2] >= 2 + 4
+    assert play.reports == []  # What was missed has a return that nobody knows.
+
+
+async def test_what_others_may_look_at_is_on_the_board() -> None:
+    play = Play()
+    await play.agent.on_start(None)
+    await play.tick(0)
+    await play.tick(1)
+    assert play.agent.context.board.get("reward") == 101
+    assert play.agent.context.board.get("decision") == Decision(1, -0.7, 3.0, CURRENT)

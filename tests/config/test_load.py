@@ -111,7 +111,7 @@ def test_a_wrong_value_tells_its_place_what_was_got_and_what_is_allowed(override
     [
         ("trainers.main.optimizer.learning_rat=1", "did you mean 'learning_rate'?", "epsilon, learning_rate, max_grad"),
         ("trainers.main.inputs.0.algorithm.gama=1", "did you mean 'gamma'?", "clip_epsilon, entropy_coef, epochs"),
-        ("actors.main.limits.x=1", "unknown key, allowed:", "idle_timeout_s, max_body_mb, max_sessions"),
+        ("actors.main.limits.x=1", "unknown key, allowed:", "board_timeout_s, idle_timeout_s, max_body_mb, max_games"),
         ("agent={}", "did you mean 'agents'?", "actors, agents, buffers, launch, models, run"),
     ],
 )

@@ -5,9 +5,9 @@ import orjson
 import pytest
 
 from app.errors import BadPayloadError, BadRequestError, OverloadedError, SessionUnknownError, StepError
-from app.types import Purpose, SessionId, Version
+from app.types import Purpose, SessionId, StepKind, Version
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
-from app.wire.steps import JsonBody, StepReply, StepRequest
+from app.wire.steps import StepReply, StepRequest
 from deployments.steps import StepService
 from tests.sessions.fake_agent import BytesAgent, FakeAgent, Table
 
@@ -19,25 +19,28 @@ def request(path: str, body: bytes = b"", method: bytes = b"POST", **fields: str
 class Elsewhere:
     """The other replicas: hold the sessions named ``far…``."""
 
-    def __init__(self) -> None:
+    def __init__(self, table: Table) -> None:
+        self.table = table
         self.asked: list[str] = []
         self.gate: asyncio.Event | None = None
         """Every step waits for it."""
 
-    async def __call__(self, request: StepRequest) -> StepReply | None:
+    async def __call__(self, request: StepRequest) -> StepReply:
+        if request.session in self.table.table or request.kind is StepKind.AUTO:
+            return await self.table.table.step(request)
         self.asked.append(request.session)
         if self.gate is not None:
             await self.gate.wait()
         if request.session == "lost":
             raise ConnectionResetError("the directory is away")
         if not request.session.startswith("far"):
-            return None
-        return StepReply(request.session, JsonBody("from afar"), 7, Version(1, 2))
+            return await self.table.table.step(request)
+        return StepReply(request.session, b'"from afar"', 7, Version(1, 2), is_json=True)
 
 
 def service(table: Table, forward: Elsewhere | None = None, **status: object) -> StepService:
     shown: dict[str, object] = {"healthy": True, "ready": True} | status
-    return StepService(table.table, forward, lambda: shown)
+    return StepService(forward or table.table.step, table.table.step, lambda: shown)
 
 
 def header(reply: HttpReply, name: bytes) -> bytes | None:
@@ -132,8 +135,9 @@ async def test_one_bad_answer_does_not_spoil_the_batch() -> None:
             agent.answer = failure
         return agent
 
-    items = [{"session": name, "kind": "auto", "body": 1} for name in ("good", *failures, "lost", "fine")]
-    answers = await batch(service(Table(make=make), Elsewhere()), items)
+    items = [{"session": name, "kind": "auto", "body": 1} for name in ("good", *failures, "fine")]
+    items.insert(4, {"session": "lost", "body": 1})
+    answers = await batch(service(table := Table(make=make), Elsewhere(table)), items)
     codes = [answer.get("error", {}).get("code") for answer in answers]
     assert codes == [None, "agent_error", "bad_payload", "agent_error", "agent_error", None]
     assert "ConnectionResetError" in answers[4]["error"]["message"]
@@ -147,7 +151,8 @@ async def test_a_batch_that_is_malformed_runs_nothing() -> None:
 
 
 async def test_a_step_of_a_session_held_elsewhere_is_forwarded_once() -> None:
-    table, elsewhere = Table(), Elsewhere()
+    table = Table()
+    elsewhere = Elsewhere(table)
     answerer = service(table, elsewhere)
     reply = await answerer.answer(request("/step", b"1", session="far", seq="7"))
     assert orjson.loads(reply.body) == "from afar"
@@ -158,10 +163,10 @@ async def test_a_step_of_a_session_held_elsewhere_is_forwarded_once() -> None:
 
 
 async def test_steps_of_one_session_are_forwarded_one_by_one_and_sessions_side_by_side() -> None:
-    elsewhere = Elsewhere()
+    elsewhere = Elsewhere(table := Table())
     elsewhere.gate = asyncio.Event()
     items = [{"session": session, "body": number} for session in ("far-a", "far-b") for number in (1, 2)]
-    task = asyncio.create_task(batch(service(Table(), elsewhere), items))
+    task = asyncio.create_task(batch(service(table, elsewhere), items))
     for _ in range(10):
         await asyncio.sleep(0)
     assert elsewhere.asked == ["far-a", "far-b"]
@@ -171,7 +176,8 @@ async def test_steps_of_one_session_are_forwarded_one_by_one_and_sessions_side_b
 
 
 async def test_a_session_of_our_own_is_not_asked_about_elsewhere() -> None:
-    table, elsewhere = Table(), Elsewhere()
+    table = Table()
+    elsewhere = Elsewhere(table)
     answerer = service(table, elsewhere)
     await answerer.answer(request("/step", session="near", step_kind="start"))
     await answerer.answer(request("/step", b"1", session="near"))
@@ -216,7 +222,7 @@ async def test_a_client_of_another_protocol_is_refused(path: str) -> None:
 
 
 async def test_a_full_table_is_told_to_the_item_that_found_it_full() -> None:
-    table = Table(max_sessions=1)
+    table = Table(max_games=1)
     answers = await batch(service(table), [{"session": "a", "kind": "start"}, {"session": "b", "kind": "start"}])
     assert answers[1]["error"]["code"] == OverloadedError.code
     assert table.table.sessions.keys() == {"a"}

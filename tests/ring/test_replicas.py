@@ -1,6 +1,5 @@
 """Two actor replicas behind one game port."""
 
-import asyncio
 import os
 import signal
 import socket
@@ -119,8 +118,7 @@ def test_the_peer_port_refuses_whoever_does_not_know_the_secret(
     service: Service, doors: dict[str, httpx.Client]
 ) -> None:
     step(service.http, "owned", "start")
-    owner = asyncio.run(service.trial.directory.owner("owned"))
-    assert owner is not None
+    (owner, *_) = service.trial.directory.replicas()
     with httpx.Client(base_url=f"http://{owner.host}:{owner.peer_port}") as stranger:
         for secret in ({}, {"cluster-secret": "guess"}):
             assert step(stranger, "owned", "tick", observation(), **secret).json()["code"] == "bad_request"
@@ -150,7 +148,6 @@ def test_games_of_a_killed_replica_are_lost_by_name_and_new_ones_are_played(
     step(second, "kept", "start")
     os.kill(first.get("/status").json()["pid"], signal.SIGKILL)
     assert step(second, "lost", "tick", observation()).json()["code"] == "session_lost"
-    assert step(second, "lost", "tick", observation()).json()["code"] == "session_unknown"
     assert step(second, "kept", "tick", observation()).status_code == 200
     assert step(second, "lost", "start").status_code == 200
     with playing(service.url, episodes=16) as game_core:

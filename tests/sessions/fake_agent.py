@@ -6,10 +6,14 @@ from collections.abc import Awaitable, Callable
 from itertools import count
 from typing import ClassVar, Literal
 
+import orjson
+
+from app.sessions.blackboard import Board
 from app.sessions.session import EndCause, Payload
-from app.sessions.table import Limits, SessionTable
+from app.sessions.table import Limits, Save, SessionTable
 from app.types import Purpose, SessionId, StepKind, Version
 from app.wire.steps import Body, JsonBody, StepReply, StepRequest
+from app.wire.trees import Tree
 
 
 class FakeAgent:
@@ -32,6 +36,10 @@ class FakeAgent:
         """Set when a call has begun."""
         self.answer: Payload | None = None
         """In place of the echo."""
+        self.late_answer: Payload | None = None
+        """To a tick whose time is up; None has none."""
+        self.missed: list[int | None] = []
+        """What it was told of missing ticks."""
 
     async def on_start(self, options: Payload) -> Payload:
         return await self._call("start", options)
@@ -42,6 +50,20 @@ class FakeAgent:
     async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
         self.ends.append(cause)
         return await self._call("end", payload)
+
+    def on_deadline(self, payload: Payload) -> Payload:
+        if self.late_answer is None:
+            raise NotImplementedError
+        return self.late_answer
+
+    def on_resume(self, missed: int | None) -> None:
+        self.missed.append(missed)
+
+    def state_dict(self) -> Tree:
+        return {"ticks": list(self.ticks)}
+
+    async def load_state_dict(self, state: Tree) -> None:
+        self.calls += [("tick", tick) for tick in state["ticks"]]
 
     @property
     def ticks(self) -> list[Payload]:
@@ -79,29 +101,41 @@ class Table:
     def __init__(
         self,
         *,
-        max_sessions: int = 100,
+        max_games: int = 100,
         idle_timeout_s: float = 60,
         step_timeout_s: float = 20,
         make: Callable[[SessionId, Purpose], FakeAgent] = FakeAgent,
-        claim: Callable[[SessionId], Awaitable[None]] | None = None,
+        claim: Callable[[str], Awaitable[int]] | None = None,
+        save: Save | None = None,
+        snapshot_every_ticks: int | None = None,
     ) -> None:
         self.now_s = 1000.0
         self.made: list[FakeAgent] = []
         self.counts: Counter[str] = Counter()
         minted = count(1)
 
-        def make_and_note(session: SessionId, purpose: Purpose) -> FakeAgent:
+        self.boards: dict[SessionId, Board] = {}
+
+        def make_and_note(session: SessionId, purpose: Purpose, board: Board) -> FakeAgent:
             self.made.append(make(session, purpose))
+            self.boards[session] = board
             return self.made[-1]
 
         self.table = SessionTable(
             make_and_note,
-            Limits(max_sessions, idle_timeout_s, step_timeout_s),
+            Limits(
+                max_games,
+                idle_timeout_s,
+                step_timeout_s,
+                board_timeout_s=0.2,
+                snapshot_every_ticks=snapshot_every_ticks,
+            ),
             Purpose.TRAIN,
             lambda: f"minted-{next(minted)}",
             lambda: self.now_s,
             self.counts,
             claim,
+            save,
         )
 
     def agent(self, session: SessionId) -> FakeAgent:
@@ -126,7 +160,7 @@ class Table:
     async def tick(self, number: int, session: str = "s", **more: int) -> object:
         """Returns what the agent answered to a number."""
         reply = await self.step("tick", session, JsonBody(number), **more)
-        return reply.body.value if isinstance(reply.body, JsonBody) else reply.body
+        return orjson.loads(reply.body) if reply.is_json else reply.body
 
     async def stop(self, session: str = "s", **more: int) -> StepReply:
         return await self.step("stop", session, JsonBody("over"), **more)

@@ -19,6 +19,8 @@ from app.client.connection import HttpConnection
 from app.models.engine import TorchEngine
 from app.models.module import to_arrays
 from app.models.placement import LocalModel
+from app.seeding import Draws, derive
+from app.sessions.blackboard import Board
 from app.sessions.table import Limits, SessionTable
 from app.types import Arrays, Purpose, RowKind, Rows, SessionId, Version
 from deployments.listener import Connections
@@ -43,19 +45,19 @@ class Actor:
         self.outbox = Outbox(self.model.spec, PUSH_ROWS, self.push)
         self.counts: Counter[str] = Counter()
         self._episodes = count(1)
-        limits = Limits(max_sessions=GAMES, idle_timeout_s=1000, step_timeout_s=20)
+        limits = Limits(max_games=GAMES, idle_timeout_s=1000, step_timeout_s=20)
         clock = asyncio.get_running_loop().time
         self.table = SessionTable(self._make, limits, Purpose.TRAIN, lambda: "minted", clock, self.counts)
-        self.service = StepService(self.table, None, dict)
+        self.service = StepService(self.table.step, self.table.step, dict)
 
     def push(self) -> None:
         if len(self.outbox):
             self.pushes.append(self.outbox.take())
 
-    def _make(self, session: SessionId, purpose: Purpose) -> GymAgent:
+    def _make(self, session: SessionId, purpose: Purpose, board: Board) -> GymAgent:
         unroll = Unroll(next(self._episodes), UNROLL_TICKS, self.outbox.add)
-        source = random.Random(session)  # noqa: S311  # A test, not a secret.
-        return GymAgent(AgentContext(session, purpose, source, self.model, unroll, lambda _returned, _ticks: None))
+        draws = Draws(derive(0, session))
+        return GymAgent(AgentContext(session, purpose, draws, self.model, unroll, lambda *_: None, board))
 
     async def _no_older_weights(self, version: Version) -> Arrays:
         raise AssertionError(f"nobody asked for {version}")

@@ -9,6 +9,7 @@ from app.errors import (
     BadRequestError,
     DeadlineExceededError,
     DrainingError,
+    GameElsewhereError,
     OverloadedError,
     SeqGapError,
     SessionExistsError,
@@ -16,8 +17,8 @@ from app.errors import (
     StaleSeqError,
     StepError,
 )
-from app.sessions.session import EndCause
-from app.sessions.table import STOPPED_KEPT, STOPPED_KEPT_S
+from app.sessions.session import GAP_WAIT_S, WAITING_MAX, EndCause, Session
+from app.sessions.stopped import STOPPED_KEPT, STOPPED_KEPT_S
 from app.types import Purpose, SessionId
 from app.wire.steps import JsonBody, StepReply
 
@@ -31,7 +32,8 @@ async def failure_of(step: "asyncio.Task[object]") -> BaseException | None:
 
 async def test_a_game_from_start_to_stop() -> None:
     table = Table()
-    assert await table.step("start", "s", JsonBody({"level": 2})) == StepReply("s", JsonBody({"echo": {"level": 2}}), 0)
+    started = await table.step("start", "s", JsonBody({"level": 2}))
+    assert started == StepReply("s", b'{"echo":{"level":2}}', 0, is_json=True)
     assert [await table.tick(number) for number in (1, 2)] == [{"echo": 1}, {"echo": 2}]
     assert (await table.stop()).seq == 3
     agent = table.agent("s")
@@ -70,7 +72,7 @@ async def test_a_step_never_creates_a_session(kind: str) -> None:
 async def test_a_stateless_step_leaves_nothing_behind() -> None:
     table = Table()
     reply = await table.step("auto", "", JsonBody(5))
-    assert reply.body == JsonBody({"echo": 5})
+    assert reply.body == b'{"echo":5}'
     assert table.made[0].purpose is Purpose.PLAY
     assert len(table.table) == 0
     assert table.counts == {"autos": 1}
@@ -341,7 +343,7 @@ async def test_a_stopped_session_takes_no_tick_and_may_be_started_anew() -> None
 
 
 async def test_so_many_last_replies_are_kept() -> None:
-    table = Table(max_sessions=2)
+    table = Table(max_games=2)
     for number in range(STOPPED_KEPT + 1):
         await table.start(str(number))
         await table.stop(str(number))
@@ -455,10 +457,10 @@ async def test_an_agent_that_never_ends_does_not_keep_others_from_their_end() ->
 
 
 async def test_a_start_beyond_the_limit_is_overloaded_until_a_game_ends() -> None:
-    table = Table(max_sessions=2)
+    table = Table(max_games=2)
     await table.start("a")
     await table.start("b")
-    with pytest.raises(OverloadedError, match="2 sessions are open, as many as are allowed"):
+    with pytest.raises(OverloadedError, match="2 games are open, as many as are allowed"):
         await table.start("c")
     assert await table.tick(1, "a") == {"echo": 1}
     await table.stop("b")
@@ -468,7 +470,7 @@ async def test_a_start_beyond_the_limit_is_overloaded_until_a_game_ends() -> Non
 
 
 async def test_a_full_table_lets_a_session_start_anew() -> None:
-    table = Table(max_sessions=1)
+    table = Table(max_games=1)
     await table.start("a")
     await table.tick(1, "a")
     await table.start("a")
@@ -485,7 +487,7 @@ async def test_steps_that_fail_use_no_place_up() -> None:
         agent.failure = RuntimeError("broken") if broken and not session.startswith("stop") else None
         return agent
 
-    table = Table(max_sessions=4, make=make)
+    table = Table(max_games=4, make=make)
 
     async def play(session: str) -> None:
         await table.start(session)
@@ -533,7 +535,7 @@ async def test_a_draining_table_ends_its_games_and_takes_no_new_ones() -> None:
     for session in "abc":
         await table.start(session)
     table.agent("b").failure = RuntimeError("cannot end")
-    assert await table.table.drain() == 3
+    assert await table.table.end_all() == 3
     assert [table.agent(session).ends for session in "abc"] == [[EndCause.SHUTDOWN]] * 3
     assert len(table.table) == 0
     with pytest.raises(DrainingError):
@@ -549,7 +551,7 @@ async def test_a_drain_lets_a_running_step_end() -> None:
     agent.gate = asyncio.Event()
     tick = asyncio.create_task(table.tick(1))
     await turns()
-    drain = asyncio.create_task(table.table.drain())
+    drain = asyncio.create_task(table.table.end_all())
     await turns()
     agent.gate.set()
     assert await tick == {"echo": 1}
@@ -619,47 +621,72 @@ async def test_an_agent_that_is_no_coroutine_is_a_failed_agent() -> None:
 async def test_a_start_claims_its_session_before_the_agent_begins() -> None:
     claimed: list[tuple[str, int]] = []
 
-    async def claim(session: str) -> None:
-        claimed.append((session, len(table.agent(session).calls)))
+    async def claim(game: str) -> int:
+        claimed.append((game, len(table.made)))
+        return 7
 
     table = Table(claim=claim)
     await table.start("a")
     assert claimed == [("a", 0)]
+    assert table.table.sessions["a"].game.epoch == 7
+
+
+async def test_sides_of_a_game_that_start_at_once_share_one_claim() -> None:
+    claimed: list[str] = []
+
+    async def claim(game: str) -> int:
+        claimed.append(game)
+        await turns()
+        return len(claimed)
+
+    table = Table(claim=claim)
+    await asyncio.gather(table.start("g-agent-a"), table.start("g-agent-b"), table.start("g-agent-a"))
+    assert claimed == ["g"]
+    assert table.table.games.playing == 1
+    assert table.counts["starts"] == 2
 
 
 async def test_a_session_that_another_replica_holds_is_not_started() -> None:
-    async def claim(session: str) -> None:
-        raise SessionExistsError("held elsewhere")
+    async def claim(game: str) -> int:
+        raise GameElsewhereError(game, "b")
 
     table = Table(claim=claim)
-    with pytest.raises(SessionExistsError):
+    with pytest.raises(GameElsewhereError) as caught:
         await table.start("a")
-    assert len(table.table) == 0
-    assert table.agent("a").calls == []
+    assert caught.value.owner == "b"
+    assert (len(table.table), len(table.table.games), table.made) == (0, 0, [])
+    assert table.counts == {}  # It is answered elsewhere: no error.
 
 
 async def test_what_is_over_and_forgotten_is_let_go() -> None:
-    async def claim(session: str) -> None:
-        if session == "failed":
-            table.agent(session).failure = RuntimeError("broken")
+    async def claim(_game: str) -> int:
+        return 7
 
-    table = Table(claim=claim, idle_timeout_s=60)
+    def make(session: SessionId, purpose: Purpose) -> FakeAgent:
+        agent = FakeAgent(session, purpose)
+        agent.failure = RuntimeError("broken") if session == "failed" else None
+        return agent
+
+    table = Table(claim=claim, idle_timeout_s=60, make=make)
     for session in ("idle-agent-a", "stopped", "open-agent-a", "open-agent-b"):
         await table.start(session)
     with pytest.raises(AgentError):
         await table.start("failed")
     await table.stop("stopped")
-    assert table.table.games() == {"idle", "stopped", "open"}
+    games = table.table.games
+    assert {game.id for game in games.all()} == {"idle", "stopped", "open"}
+    assert games.playing == 2
     table.now_s += STOPPED_KEPT_S + 1
     await table.tick(1, "open-agent-a")
     await table.table.sweep()
-    assert set(table.table.ended) == {"failed", "idle-agent-a", "stopped", "open-agent-b"}
-    assert table.table.games() == {"open"}  # The other side of that game still plays.
+    assert sorted(games.take_ended()) == [("failed", 7), ("idle", 7), ("stopped", 7)]
+    assert games.take_ended() == []
+    assert [game.id for game in games.all()] == ["open"]  # Its other side still plays.
 
 
 async def test_a_session_that_was_started_anew_is_not_let_go() -> None:
-    async def claim(_session: str) -> None:
-        pass
+    async def claim(_game: str) -> int:
+        return 7
 
     table = Table(claim=claim, idle_timeout_s=1000)
     await table.start()
@@ -667,7 +694,7 @@ async def test_a_session_that_was_started_anew_is_not_let_go() -> None:
     await table.start()
     table.now_s += STOPPED_KEPT_S + 1
     await table.table.sweep()
-    assert table.table.ended == []
+    assert table.table.games.take_ended() == []
 
 
 async def test_without_peers_nothing_waits_to_be_let_go() -> None:
@@ -676,11 +703,131 @@ async def test_without_peers_nothing_waits_to_be_let_go() -> None:
     await table.stop()
     table.now_s += STOPPED_KEPT_S + 1
     await table.table.sweep()
-    assert table.table.ended == []
+    assert table.table.games.take_ended() == []
+    assert len(table.table.games) == 0
+
+
+# Gaps
+
+
+async def test_a_step_waits_for_the_one_before_it() -> None:
+    table = Table()
+    await table.start()
+    late = [asyncio.create_task(table.tick(number, seq=number)) for number in (4, 2, 3)]
+    await turns()
+    assert table.agent("s").ticks == []
+    assert await table.tick(1, seq=1) == {"echo": 1}
+    assert await asyncio.gather(*late) == [{"echo": 4}, {"echo": 2}, {"echo": 3}]
+    assert table.agent("s").ticks == [1, 2, 3, 4]
+
+
+async def test_a_step_waits_for_a_slow_one_as_long_as_that_takes() -> None:
+    table = Table()
+    await table.start()
+    agent = table.agent("s")
+    agent.gate = asyncio.Event()
+    steps = [asyncio.create_task(table.tick(number, seq=number)) for number in (1, 2, 3)]
+    await asyncio.sleep(GAP_WAIT_S + 0.1)
+    agent.gate.set()
+    assert await asyncio.gather(*steps) == [{"echo": 1}, {"echo": 2}, {"echo": 3}]
+
+
+async def test_steps_behind_one_that_failed_wait_for_its_repetition() -> None:
+    table = Table()
+    await table.start()
+    agent = table.agent("s")
+    agent.gate = asyncio.Event()
+    agent.failure = BadPayloadError("no")
+    steps = [asyncio.create_task(table.tick(number, seq=number)) for number in (1, 2, 3)]
+    await turns()
+    agent.gate.set()
+    await turns()
+    agent.failure = None
+    assert isinstance(await asyncio.gather(steps[0], return_exceptions=True), list)
+    assert await table.tick(1, seq=1) == {"echo": 1}
+    assert await asyncio.gather(*steps[1:]) == [{"echo": 2}, {"echo": 3}]
+    assert agent.ticks == [1, 2, 3]
+
+
+async def test_a_step_whose_earlier_one_ran_out_of_time_in_the_queue_waits_for_its_repetition() -> None:
+    table = Table()
+    await table.start()
+    agent = table.agent("s")
+    agent.gate = asyncio.Event()
+    first = asyncio.create_task(table.tick(1, seq=1))
+    await turns()
+    late = asyncio.create_task(table.step("tick", "s", JsonBody(2), seq=2, deadline_ms=10))
+    third = asyncio.create_task(table.tick(3, seq=3))
+    with pytest.raises(DeadlineExceededError):
+        await late
+    agent.gate.set()
+    await first
+    await turns()
+    assert await table.tick(2, seq=2) == {"echo": 2}
+    assert await third == {"echo": 3}
+
+
+async def test_a_step_that_waits_for_an_earlier_one_learns_that_the_session_is_over() -> None:
+    table = Table()
+    await table.start()
+    waiting = asyncio.create_task(table.tick(3, seq=3))
+    await turns()
+    await table.stop(seq=1)
+    with pytest.raises(SessionUnknownError):
+        await waiting
+
+
+async def test_so_many_steps_of_a_session_may_wait() -> None:
+    table = Table()
+    await table.start()
+    agent = table.agent("s")
+    agent.gate = asyncio.Event()
+    waiting = [asyncio.create_task(table.tick(number)) for number in range(WAITING_MAX)]
+    await turns()
+    with pytest.raises(OverloadedError, match=f"{WAITING_MAX} steps of session 's' wait"):
+        await table.tick(1)
+    agent.gate.set()
+    await asyncio.gather(*waiting)
+    assert await table.tick(1) == {"echo": 1}
+
+
+# Deadlines
+
+
+async def test_an_agent_with_an_answer_for_late_ticks_gives_it() -> None:
+    table = Table()
+    await table.start()
+    agent = table.agent("s")
+    agent.gate, agent.late_answer = asyncio.Event(), "stay"
+    reply = await table.step("tick", "s", JsonBody(1), seq=1, deadline_ms=10)
+    assert (reply.body, reply.seq) == (b'"stay"', 1)
+    assert await table.tick(1, seq=1) == "stay"  # A repetition gets the same.
+    agent.gate.set()
+    assert await table.tick(2, seq=2) == {"echo": 2}
+    assert (table.counts["deadline_fallbacks"], table.counts["deadline_exceeded"]) == (1, 0)
+
+
+# Snapshots
+
+
+async def test_a_session_is_saved_at_its_start_and_after_so_many_ticks() -> None:
+    saved: list[int] = []
+
+    async def save(session: Session) -> None:
+        saved.append(session.seq)
+        session.saved_seq = session.seq
+
+    table = Table(save=save, snapshot_every_ticks=3)
+    await table.start()
+    for number in range(1, 8):
+        await table.tick(number)
+    assert saved == [0, 3, 6]
+    await table.stop()
+    assert table.table.left == [("s", "s")]
 
 
 async def test_every_error_is_counted_under_its_code() -> None:
-    table = Table(max_sessions=1)
+    table = Table(max_games=1)
     await table.start("a")
     for step in (table.start("b"), table.tick(1, "c"), table.tick(5, "a", seq=5), table.stop("d")):
         with pytest.raises(StepError):

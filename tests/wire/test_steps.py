@@ -11,6 +11,8 @@ from app.errors import AgentError, BadPayloadError, BadRequestError, OverloadedE
 from app.types import Purpose, StepKind, Version
 from app.wire.steps import (
     MAX_BATCH_STEPS,
+    MERGE_PATCH,
+    Credentials,
     JsonBody,
     StepReply,
     StepRequest,
@@ -19,6 +21,7 @@ from app.wire.steps import (
     body_bytes,
     parse_json,
     step_of,
+    write_json,
 )
 
 
@@ -158,28 +161,44 @@ def replies(*answers: StepReply | StepError) -> Any:
 
 def test_answers_stand_in_the_order_of_the_batch() -> None:
     assert replies(
-        StepReply("a", JsonBody({"action": 1}), 3, Version(1, 2)),
+        StepReply("a", b'{"action":1}', 3, Version(1, 2), is_json=True),
         OverloadedError("full"),
         StepReply("b", b"\x00\xff", 1),
-        StepReply("c", JsonBody(None), 1),
+        StepReply("c", b"null", 1, resumed_at=7, is_json=True),
     ) == [
         {"session": "a", "body": {"action": 1}},
         {"session": "asked-1", "error": {"code": "overloaded", "message": "full"}},
         {"session": "b", "body_b64": "AP8="},
-        {"session": "c", "body": None},
+        {"session": "c", "body": None, "resumed_at": 7},
     ]
 
 
+def test_a_message_that_is_no_text_is_told_all_the_same() -> None:
+    (answer,) = replies(AgentError("x\ud800"))
+    assert answer["error"]["message"] == "x?"
+
+
 @pytest.mark.parametrize("value", [object(), {1: 2}, {"x": {3}}, 10**30, "\ud800"])
-def test_an_answer_that_is_no_json_fails_alone(value: Any) -> None:
-    good, bad, last = replies(StepReply("a", JsonBody(1), 1), StepReply("b", JsonBody(value), 1), AgentError("x\ud800"))
-    assert good == {"session": "a", "body": 1}
-    assert bad["session"] == "asked-1"
-    assert bad["error"]["code"] == "agent_error"
-    assert f"answered a {type(value).__name__} that is not JSON" in bad["error"]["message"]
-    assert last["error"]["message"] == "x?"
-    with pytest.raises(AgentError, match="that is not JSON"):
-        body_bytes(JsonBody(value))
+def test_an_answer_that_is_no_json_is_the_agents_failure(value: Any) -> None:
+    with pytest.raises(AgentError, match=f"answered a {type(value).__name__} that is not JSON"):
+        write_json(value)
+
+
+@pytest.mark.parametrize("kind", ["start", "tick"])
+def test_a_start_with_an_idempotency_key_mints_the_same_session_each_time(kind: str) -> None:
+    sessions = {step_of({"step-kind": kind, "idempotency-key": key}, b"").session for key in ("a", "a", "b")}
+    assert len(sessions) == (2 if kind == "start" else 1)
+    assert step_of({"step-kind": kind, "idempotency-key": "a", "session": "own"}, b"").session == "own"
+
+
+def test_a_step_says_who_asks_and_whether_its_body_is_a_difference() -> None:
+    fields = {"session": "s", "key": "k", "time": "17", "token": "t", "content-type": MERGE_PATCH}
+    step = step_of(fields, b"{}")
+    assert (step.credentials, step.delta) == (Credentials("k", "17", "t"), True)
+    plain = step_of({"session": "s", "content-type": "application/json"}, b"{}")
+    assert (plain.credentials, plain.delta) == (None, False)
+    (item,) = batch_of({"key": "k"}, b'[{"session": "s", "delta": true}]')
+    assert (item.credentials, item.delta) == (Credentials("k"), True)
 
 
 def test_a_body_is_sent_as_bytes_or_as_json() -> None:

@@ -1,0 +1,105 @@
+"""Keeps a replica in the directory, and knows the others of its actor."""
+
+import asyncio
+import logging
+from typing import TYPE_CHECKING
+
+from ray.exceptions import RayError
+
+from app.sessions.directory import Replica
+from app.sessions.placement import better_place
+from app.sessions.table import SessionTable
+from app.stores.directory import DirectoryClient, Membership
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+BEAT_S = 0.5
+"""Seconds between two reports: a directory that was restarted hears of every game within its wait for them."""
+BEAT_TIMEOUT_S = 2.0
+"""Longest wait for the answer to a report."""
+
+_log = logging.getLogger(__name__)
+
+
+class Members:
+    """The replicas that this one knows, by its last report."""
+
+    def __init__(self, directory: DirectoryClient, own: Replica, port: int, table: SessionTable) -> None:
+        """Makes a member that has not joined yet.
+
+        Args:
+          directory: Where replicas meet.
+          own: This replica.
+          port: Game port that it listens on; 0 where it listens on none.
+          table: Whose games are reported.
+        """
+        self.directory = directory
+        self.own = own
+        self._port = port
+        self._table = table
+        self._directory_name = ""
+        self._games: dict[str, int] = {}
+        self.replicas: dict[str, Replica] = {}
+        self.rejoined: Callable[[], Awaitable[None]] | None = None
+        """Called when the directory, and the stores beside it, began anew."""
+
+    async def join(self) -> None:
+        """Enters the directory and learns who is there."""
+        await self.directory.join(self.own, self._port, self._held())
+        self._directory_name = (await self._report()).directory
+
+    async def run(self) -> None:
+        """Reports for as long as it runs."""
+        while True:
+            await asyncio.sleep(BEAT_S)
+            await self.beat()
+
+    async def beat(self) -> None:
+        """Reports once; a directory that does not answer is asked again the next time."""
+        try:
+            async with asyncio.timeout(BEAT_TIMEOUT_S):
+                found = await self._report()
+                if found.directory != self._directory_name:
+                    await self._rejoin(found.directory)
+        except (RayError, TimeoutError) as error:
+            _log.warning("the directory of games does not answer, asking again: %s", error)
+
+    def better_place(self) -> str | None:
+        """Returns the replica that should take a new game instead of this one."""
+        own_games = self._table.games.playing
+        full = self._table.draining or own_games >= self._table.limits.max_games
+        others = {name: games for name, games in self._games.items() if name != self.own.name}
+        place = better_place(own_games, others, full=full)
+        if place is not None:
+            self._games[place] += 1  # Its next report is half a second away.
+        return place
+
+    def takers(self) -> list[Replica]:
+        """Returns the other replicas that take games, those with the fewest first."""
+        names = sorted((games, name) for name, games in self._games.items() if name != self.own.name)
+        return [self.replicas[name] for _, name in names if name in self.replicas]
+
+    async def leave(self) -> None:
+        """Leaves the directory."""
+        await self.directory.leave(self.own.name)
+
+    def _held(self) -> list[tuple[str, int]]:
+        return [(game.id, game.epoch) for game in self._table.games.all()]
+
+    async def _report(self) -> Membership:
+        found = await self.directory.report(self.own, self._table.games.playing, self._table.draining)
+        self.replicas = {replica.name: replica for replica in found.replicas}
+        self._games = dict(found.games)
+        return found
+
+    async def _rejoin(self, directory_name: str) -> None:
+        """Tells a directory that began anew what is held here, and drops what another holds by now."""
+        for game_id in await self.directory.join(self.own, self._port, self._held()):
+            game = self._table.games.get(game_id)
+            if game is not None:
+                _log.error("game %r is held by another replica by now; it ends here", game_id)
+                self._table.forget(game)
+        self._directory_name = directory_name
+        if self.rejoined is not None:
+            await self.rejoined()
