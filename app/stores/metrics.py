@@ -95,6 +95,10 @@ class MetricStore:
         """Returns the returns of the newest episodes of a purpose, oldest first."""
         return [episode.returned for episode in self._episodes[purpose]]
 
+    async def totals(self) -> dict[str, int]:
+        """Returns the counters of all replicas together, since the service started."""
+        return dict(self._counts)
+
     async def progress(self, games: int) -> Progress:
         """Returns the present state; ``games`` newest training episodes make the mean return."""
         newest = list(self._episodes[Purpose.TRAIN])[-games:]
@@ -143,6 +147,10 @@ class Metrics:
     def returns(self, purpose: Purpose) -> list[float]:
         """Returns the returns of the newest episodes of a purpose."""
         return cast("list[float]", self._handle.get("returns", purpose))
+
+    def totals(self) -> dict[str, int]:
+        """Returns the counters of all replicas together, since the service started."""
+        return cast("dict[str, int]", self._handle.get("totals"))
 
     def progress(self, games: int) -> Progress:
         """Returns the present state."""

@@ -22,6 +22,7 @@ from app.client.simulator import Simulation, play
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.models.module import build_module, hash_of, to_arrays
+from app.stores.names import STORES
 from app.types import Purpose, Version
 from deployments.build import application, prepare
 
@@ -73,7 +74,15 @@ class Service:
         self.port = self.trial.directory.ports()["main"]
         self.url = f"http://127.0.0.1:{self.port}"
         self.serve_url = f"{self.cluster.serve_url}/{self.trial_name}"
-        self.http = httpx.Client(base_url=self.url, timeout=30)
+        self.http = self.new_client()
+
+    def new_client(self) -> httpx.Client:
+        """Returns a client with a connection of its own."""
+        return httpx.Client(base_url=self.url, timeout=30)
+
+    def restart_stores(self) -> None:
+        """Kills the process of directory, weights, metrics and snapshots; Ray starts it anew."""
+        ray.kill(ray.get_actor(STORES, namespace=self.trial.namespace), no_restart=False)
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         self.http.close()

@@ -1,0 +1,95 @@
+"""Games that go on while a test breaks things, and check every answer."""
+
+import asyncio
+import random
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import orjson
+
+from app.client.retry import RetryLimits
+from app.client.session import GameClient
+from app.types import Purpose
+
+
+@dataclass
+class LiveGames:
+    """Plays games of a ``CountingAgent`` over a few connections; each keeps its own count of what it has sent."""
+
+    url: str
+    games: int
+    connections: int = 8
+    pause_s: float = 0.02
+    lossy: bool = False
+    """Whether ticks may be missing after a crash."""
+    ticks: int = 0
+    resumed: int = 0
+    missed: list[int] = field(default_factory=list)
+    """Ticks that each resumed game has missed."""
+    failures: list[str] = field(default_factory=list)
+    finished: int = 0
+    started: threading.Event = field(default_factory=threading.Event)
+    _begun: int = 0
+
+    async def play(self, stop: asyncio.Event) -> None:
+        """Plays until told to stop, then stops every game."""
+        limits = RetryLimits(limit_s=40, request_s=15, longest_wait_s=0.5)
+        clients = [GameClient(self.url, Purpose.PLAY, limits) for _ in range(self.connections)]
+        try:
+            async with asyncio.TaskGroup() as group:
+                for number in range(self.games):
+                    group.create_task(self._game(number, clients, stop))
+        finally:
+            for client in clients:
+                await client.close()
+
+    async def _game(self, number: int, clients: list[GameClient], stop: asyncio.Event) -> None:
+        source = random.Random(number)  # noqa: S311  # A test, not a secret.
+        session, seq, total, missed = f"live-{number}", 0, 0, 0
+        try:
+            await clients[number % len(clients)].step(session, "start", 0, b"null")
+            self._begun += 1
+            if self._begun == self.games:
+                self.started.set()
+            while not stop.is_set():
+                seq += 1
+                value = source.randrange(1000)
+                total += value
+                client = source.choice(clients)  # Over any connection.
+                answer: dict[str, Any] = orjson.loads(await client.step(session, "tick", seq, b"%d" % value))
+                if answer["missed"] > missed:
+                    self.resumed += 1
+                    self.missed.append(answer["missed"] - missed)
+                    missed, total = answer["missed"], answer["total"]
+                if (answer["ticks"], answer["total"]) != (seq, total) or (missed and not self.lossy):
+                    self.failures.append(f"{session}: tick {seq} with sum {total} was answered {answer}")
+                    return
+                self.ticks += 1
+                await asyncio.sleep(source.uniform(0, 2 * self.pause_s))
+            await clients[0].step(session, "stop", seq + 1, b"null")
+        except Exception as error:  # noqa: BLE001  # Each is a lost game.
+            self.failures.append(f"{session}: tick {seq}: {error!r}")
+            return
+        self.finished += 1
+
+
+@contextmanager
+def live_games(url: str, games: int, **changes: Any) -> Iterator[LiveGames]:
+    """Plays games for as long as the block runs; then all must have been played to their end without a fault."""
+    live = LiveGames(url, games, **changes)
+    loop = asyncio.new_event_loop()
+    stop = asyncio.Event()
+    thread = threading.Thread(target=lambda: loop.run_until_complete(live.play(stop)), name="live games", daemon=True)
+    thread.start()
+    try:
+        assert live.started.wait(60), f"not all games were started: {live.failures[:3]}"
+        yield live
+    finally:
+        loop.call_soon_threadsafe(stop.set)
+        thread.join(60)
+        loop.close()
+    assert not live.failures, (len(live.failures), live.failures[:5])
+    assert live.finished == games

@@ -1,0 +1,102 @@
+"""Games outlive their replicas."""
+
+import os
+import signal
+from collections import Counter
+from typing import Any
+
+import psutil
+import pytest
+
+from .live_games import live_games
+from .service import Cluster, Service, wait_until
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+
+COUNTING = (
+    "agents.player.factory=counting_agent:CountingAgent",
+    "agents.player.model=null",
+    "agents.player.buffer=null",
+)
+GAMES = 200
+
+
+def totals(service: Service) -> Counter[str]:
+    """Returns the counters of all replicas, those gone included, as the metric store has them."""
+    return Counter(service.trial.metrics.totals())
+
+
+def test_a_rolling_update_loses_no_game_and_no_tick(cluster: Cluster) -> None:
+    with Service(cluster, "rolling", "actors.main.replicas=2", *COUNTING) as service:
+        with live_games(service.url, GAMES) as live:
+            before = live.ticks
+            service.deploy()  # Replaces every replica.
+            wait_until(lambda: live.ticks > before + 5 * GAMES, "games go on after the update")
+        handed_on = totals(service)["games_handed_on"]
+        assert handed_on >= GAMES
+        assert totals(service)["games_taken_in"] == handed_on
+
+
+def pids(service: Service, replicas: int) -> dict[str, int]:
+    """Returns the process of each replica by its name."""
+    found: dict[str, int] = {}
+
+    def all_of_them() -> bool:
+        service.http.close()
+        service.http = service.new_client()
+        status: dict[str, Any] = service.status()
+        found[status["replica"]] = status["pid"]
+        return len(found) == replicas
+
+    wait_until(all_of_them, f"{replicas} replicas answer")
+    return found
+
+
+def kill(pid: int) -> None:
+    """Kills a process and waits until it is gone, and its sockets with it."""
+    os.kill(pid, signal.SIGKILL)
+    wait_until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE, "it is gone")
+
+
+@pytest.mark.parametrize("every", [1, 5])
+def test_games_of_a_killed_replica_go_on_from_their_snapshots(cluster: Cluster, every: int) -> None:
+    overrides = ("actors.main.replicas=2", f"actors.main.snapshot_every_ticks={every}")
+    with Service(cluster, f"killed{every}", *overrides, *COUNTING) as service:
+        processes = pids(service, 2)
+        with live_games(service.url, 50, lossy=True) as live:
+            wait_until(lambda: live.ticks > 500, "games are played")
+            kill(processes.popitem()[1])
+            before = live.ticks
+            wait_until(lambda: live.ticks > before + 10 * 50, "games go on after the crash", 60)
+        counts = totals(service)
+        assert counts["games_recovered"] > 0
+        assert counts["games_lost"] == 0
+        assert all(missed <= every for missed in live.missed), live.missed
+
+
+def test_without_snapshots_the_games_of_a_killed_replica_are_lost_by_name(cluster: Cluster) -> None:
+    with Service(cluster, "unsaved", "actors.main.replicas=2", *COUNTING) as service:
+        processes = pids(service, 2)
+        for number in range(40):
+            service.step(f"g{number}", "start", seq=0)
+        kill(processes.popitem()[1])
+        service.http.close()
+        service.http = service.new_client()
+        codes = Counter(service.step(f"g{number}", "tick", 1, seq=1).json().get("code") for number in range(40))
+        assert set(codes) <= {None, "session_lost"}
+        again = Counter(service.step(f"g{number}", "tick", 1, seq=2).json().get("code") for number in range(40))
+        assert again["session_lost"] == codes["session_lost"]
+
+
+def test_games_go_on_while_the_directory_is_away_and_starts_wait_for_it(cluster: Cluster) -> None:
+    two = Service(cluster, "away", "actors.main.replicas=2", *COUNTING)
+    with two as service, live_games(service.url, 50) as live:
+        before = live.ticks
+        service.restart_stores()
+        assert service.step("during", "start", seq=0).status_code in (200, 429)
+        wait_until(lambda: live.ticks > before + 10 * 50, "games go on")
+        wait_until(lambda: service.step("after", "start", seq=0).status_code == 200, "starts are taken again")
+        for _ in range(8):  # Whichever replica is asked, and whoever holds it.
+            service.http.close()
+            service.http = service.new_client()
+            assert service.step("live-7", "start", seq=0).json()["code"] == "session_exists"
