@@ -59,11 +59,9 @@ class Fifo:
         Raises:
           ValueError: The columns differ in length, or the last row is a step.
         """
-        size = count(rows)
+        size = check_ended(rows)
         if size == 0:
             return
-        if rows["kind"][-1] == RowKind.STEP:
-            raise ValueError("fifo needs a bootstrap row behind each trajectory; the last row is a step")
         self._chunks.append(rows)
         self._held += size
         self.counts.inserted += size
@@ -111,3 +109,15 @@ class Fifo:
         self._advance(size)
         self.counts.dropped += size
         return True
+
+
+def check_ended(rows: Rows) -> int:
+    """Returns the number of rows.
+
+    Raises:
+      ValueError: The columns differ in length, or the last row is a step.
+    """
+    size = count(rows)
+    if size and rows["kind"][-1] == RowKind.STEP:
+        raise ValueError("fifo needs a bootstrap row behind each trajectory; the last row is a step")
+    return size

@@ -10,7 +10,8 @@ import numpy as np
 
 from app.models.spec import ModelSpec
 from app.replay.credits import Credits
-from app.replay.fifo import Fifo
+from app.replay.fifo import Fifo, check_ended
+from app.replay.repeats import Repeats
 from app.replay.rows import empty_batch
 from app.stores.host import StoreHandle
 from app.types import Rows
@@ -47,6 +48,8 @@ class BufferStats:
     dropped: int
     held: int
     repeated_pushes: int
+    repeated_rows: int
+    """Rows of trajectories that were taken already, from games restored after a crash."""
     under_way: int
     """Batches handed out and not yet released."""
 
@@ -74,6 +77,8 @@ class BufferStore:
         self._joined: set[int] = set()
         self._seen: OrderedDict[tuple[str, int], None] = OrderedDict()
         self._repeated = 0
+        self._repeats = Repeats()
+        self._repeated_rows = 0
         self._changed = asyncio.Condition()
         self._closed = False
 
@@ -90,7 +95,10 @@ class BufferStore:
             if (sender, number) in self._seen:
                 self._repeated += 1
                 return
-            self._fifo.insert(rows)
+            check_ended(rows)
+            fresh, repeated = self._repeats.without(rows)
+            self._repeated_rows += repeated
+            self._fifo.insert(fresh)
             self._seen[sender, number] = None
             if len(self._seen) > PUSHES_REMEMBERED:
                 self._seen.popitem(last=False)
@@ -146,7 +154,15 @@ class BufferStore:
         """Returns what this buffer did."""
         counts = self._fifo.counts
         under_way = sum(self._credits.under_way(rank) for rank in range(self._settings.workers))
-        return BufferStats(counts.inserted, counts.popped, counts.dropped, len(self._fifo), self._repeated, under_way)
+        return BufferStats(
+            inserted=counts.inserted,
+            popped=counts.popped,
+            dropped=counts.dropped,
+            held=len(self._fifo),
+            repeated_pushes=self._repeated,
+            repeated_rows=self._repeated_rows,
+            under_way=under_way,
+        )
 
     def _may_take(self, rank: int) -> bool:
         return len(self._joined) == self._settings.workers and self._credits.available(rank)

@@ -23,11 +23,16 @@ def store(
     return BufferStore(SPEC, BufferSettings(batch_rows, workers, capacity, credits_batches, heartbeat_s))
 
 
-def trajectory(steps: int, first_tick: int = 0) -> Rows:
+EPISODES = count(1)
+
+
+def trajectory(steps: int, first_tick: int = 0, episode: int | None = None) -> Rows:
+    """Returns a trajectory, of an episode of its own unless told otherwise."""
     rows = empty_batch(SPEC, steps + 1)
     rows["kind"][:] = [RowKind.STEP] * steps + [RowKind.TERMINATED]
     rows["weight"][:] = [1] * steps + [0]
     rows["tick"][:] = np.arange(first_tick, first_tick + steps + 1)
+    rows["episode"][:] = next(EPISODES) if episode is None else episode
     return rows
 
 
@@ -171,6 +176,14 @@ async def test_a_repeated_push_is_taken_once() -> None:
         await buffer.push(sender, number, trajectory(1))
     stats = await buffer.stats()
     assert (stats.inserted, stats.repeated_pushes) == (6, 2)
+
+
+async def test_a_trajectory_that_a_restored_game_sends_again_is_taken_once() -> None:
+    buffer = store()
+    for number, (first, steps) in enumerate([(0, 2), (0, 1), (2, 2)]):
+        await buffer.push("a", number, trajectory(steps, first, episode=-1))
+    stats = await buffer.stats()
+    assert (stats.inserted, stats.repeated_rows) == (6, 2)
 
 
 async def test_a_push_that_was_refused_may_be_repeated() -> None:
