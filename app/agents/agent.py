@@ -3,15 +3,16 @@
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, cast
 
 from app.agents.unroll import Unroll
 from app.errors import SnapshotError
 from app.models.queue import Model
 from app.seeding import Draws
 from app.sessions.blackboard import Board
-from app.sessions.session import EndCause, Payload
+from app.sessions.session import EndCause
 from app.types import Purpose, SessionId, Version
+from app.wire.payload import Codec, CodecKind, Payload, codec_of
 from app.wire.trees import Tree
 
 
@@ -41,13 +42,19 @@ class Agent(ABC):
     these, or the class says itself how its state is written.
     """
 
-    codec: ClassVar[Literal["json", "bytes"]] = "json"
-    """``json``: payloads are parsed JSON values; ``bytes``: they are left as they came."""
+    codec: ClassVar[CodecKind] = "json"
+    """``json``: payloads are parsed JSON values; ``bytes``: they are left as they came; ``proto``: they are messages of
+    the classes that the attributes ``tick_input`` and ``tick_output`` name, and ``start_input``, ``stop_output`` and so
+    on where the class has them."""
 
     def __init__(self, context: AgentContext) -> None:
         self.context = context
         self.version: Version | None = None
         """Weights behind the last answer; None where no model was asked."""
+
+    def payloads(self) -> Codec:
+        """Returns what translates between bodies and payloads."""
+        return codec_of(type(self))
 
     async def on_start(self, options: Payload) -> Payload:
         """Begins an episode and returns what the game core is told.

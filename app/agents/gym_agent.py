@@ -9,8 +9,9 @@ from app.agents.agent import Agent, AgentContext
 from app.agents.unroll import Step
 from app.errors import BadPayloadError, ModelMismatchError, SparringError
 from app.models.queue import GREEDY, Question
-from app.sessions.session import EndCause, Payload
+from app.sessions.session import EndCause
 from app.types import Purpose, RowKind, Version
+from app.wire.payload import Payload
 from app.wire.trees import Tree
 
 OPTIONS = ("model_version", "greedy")

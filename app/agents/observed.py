@@ -3,11 +3,12 @@
 import logging
 from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any, Literal
+from typing import Any
 
 from app.agents.agent import Agent
-from app.sessions.session import EndCause, Payload
+from app.sessions.session import EndCause
 from app.types import Version
+from app.wire.payload import Codec, Payload
 from app.wire.trees import Tree
 
 _log = logging.getLogger(__name__)
@@ -28,7 +29,10 @@ class Observed:
         self._observers = observers
         self._counts = counts
         self._failed = False
-        self.codec: Literal["json", "bytes"] = player.codec
+
+    def payloads(self) -> Codec:
+        """Returns the player's."""
+        return self._player.payloads()
 
     @property
     def version(self) -> Version | None:

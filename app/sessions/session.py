@@ -2,23 +2,22 @@
 
 import asyncio
 from enum import StrEnum
-from typing import Final, Literal, Protocol
+from typing import Final, Protocol
 
-from app.errors import BadPayloadError, OverloadedError, SeqGapError, StaleSeqError
+from app.errors import OverloadedError, SeqGapError, StaleSeqError
 from app.sessions.blackboard import Board
 from app.sessions.game import Game
 from app.sessions.replies import Replies
-from app.types import Purpose, SessionId, Version
-from app.wire.steps import Body, Json, JsonBody, StepReply, StepRequest, parse_json, write_json
+from app.types import Purpose, SessionId, StepKind, Version
+from app.wire.delta import DeltaState
+from app.wire.payload import Codec, Payload
+from app.wire.steps import Body, JsonBody, StepReply, StepRequest, body_bytes
 from app.wire.trees import Tree
 
 GAP_WAIT_S: Final = 1.0
 """Longest wait of a step for the one before it, which another connection may bring."""
 WAITING_MAX: Final = 256
 """Steps of one session that may wait; as many as one connection may have under way."""
-
-Payload = Json | bytes
-"""What an agent reads and writes: a JSON value, or bytes where its codec says so."""
 
 
 class EndCause(StrEnum):
@@ -37,9 +36,8 @@ class EndCause(StrEnum):
 class SessionAgent(Protocol):
     """What a session needs of the agent behind it."""
 
-    @property
-    def codec(self) -> Literal["json", "bytes"]:
-        """Returns what it reads and writes."""
+    def payloads(self) -> Codec:
+        """Returns what translates between bodies and what it reads and writes."""
 
     @property
     def version(self) -> Version | None:
@@ -76,10 +74,12 @@ class Session:
 
     __slots__ = (
         "_accepted",
+        "_codec",
         "_gaps",
         "_waiting",
         "agent",
         "board",
+        "delta",
         "game",
         "id",
         "lock",
@@ -110,6 +110,8 @@ class Session:
         """Reply to the start, for a retry of it."""
         self.used_at_s = now_s
         self.replies = Replies()
+        self._codec = agent.payloads()
+        self.delta = DeltaState(self._codec)
         self.saved_seq = 0
         """Steps that the newest snapshot knows."""
         self.resumed_at: int | None = None
@@ -162,10 +164,10 @@ class Session:
     async def tick(self, request: StepRequest, limit: asyncio.Timeout) -> StepReply:
         """Returns the agent's answer, or what it answers where the time is up before."""
         self._go_on(request.seq)
-        payload = payload_of(self.agent, request.body)
+        payload = self._payload(request)
         self.board.enter()
         try:
-            return self._answered(await self.agent.on_tick(payload))
+            return self._ticked(await self.agent.on_tick(payload), payload, request.kind)
         except asyncio.CancelledError:
             if not limit.expired():
                 raise
@@ -175,17 +177,19 @@ class Session:
                 late = None
             if late is None:
                 raise
-            return self._answered(late)
+            return self._ticked(late, payload, request.kind)
 
     async def start(self, body: Body) -> StepReply:
         """Begins the episode."""
-        self.started = self._reply(await self.agent.on_start(payload_of(self.agent, body)))
+        payload = self._codec.decode(body, StepKind.START)
+        self.started = self._reply(await self.agent.on_start(payload), StepKind.START, 0)
         return self.started
 
     async def stop(self, request: StepRequest) -> StepReply:
         """Ends the episode as the game core says."""
         self._go_on(request.seq)
-        return self._answered(await self.agent.on_episode(payload_of(self.agent, request.body), EndCause.STOP))
+        payload = self._payload(request)
+        return self._answered(await self.agent.on_episode(payload, EndCause.STOP), StepKind.STOP)
 
     async def close(self, cause: EndCause) -> None:
         """Ends the episode from our side."""
@@ -239,8 +243,16 @@ class Session:
             self._waiting -= 1
             del self._gaps[waiter]
 
-    def _answered(self, payload: Payload) -> StepReply:
-        reply = self._reply(payload, self.seq + 1)
+    def _payload(self, request: StepRequest) -> Payload:
+        return self.delta.whole(self._codec.decode(request.body, request.kind), request.kind, request.delta)
+
+    def _ticked(self, answer: Payload, payload: Payload, kind: StepKind) -> StepReply:
+        reply = self._answered(answer, kind)
+        self.delta.keep(payload)
+        return reply
+
+    def _answered(self, answer: Payload, kind: StepKind) -> StepReply:
+        reply = self._reply(answer, kind, self.seq + 1)
         self.seq += 1
         self.resumed_at = None
         self.replies.add(reply)
@@ -248,22 +260,7 @@ class Session:
             self._accept(self.seq)
         return reply
 
-    def _reply(self, payload: Payload, seq: int = 0) -> StepReply:
-        is_json = not isinstance(payload, bytes)
-        body = payload if isinstance(payload, bytes) else write_json(payload)
-        return StepReply(self.id, body, seq, self.agent.version, self.resumed_at, is_json=is_json)
-
-
-def payload_of(agent: SessionAgent, body: Body) -> Payload:
-    """Returns the body as the agent reads it.
-
-    Raises:
-      BadPayloadError: The agent's codec cannot read it.
-    """
-    if agent.codec == "json":
-        return body.value if isinstance(body, JsonBody) else parse_json(body)
-    if isinstance(body, JsonBody):
-        if body.value is None:
-            return b""
-        raise BadPayloadError("this agent reads bytes; send them as body_b64")
-    return body
+    def _reply(self, answer: Payload, kind: StepKind, seq: int) -> StepReply:
+        body = self._codec.encode(answer, kind)
+        is_json = isinstance(body, JsonBody)
+        return StepReply(self.id, body_bytes(body), seq, self.agent.version, self.resumed_at, is_json=is_json)

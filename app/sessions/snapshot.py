@@ -39,6 +39,7 @@ def save_session(session: Session) -> SavedSession:
         "started": reply_state(session.started),
         "replies": [reply_state(reply) for reply in session.replies.all()],
         "ticked": session.id in session.game.frame.ticked,
+        "delta": session.delta.save() if session.delta.used else None,
     }
     try:
         data = pack({"session": state, "agent": session.agent.state_dict()})
@@ -68,6 +69,7 @@ async def restore_session(table: SessionTable, game: Game, data: bytes, *, crash
         for reply in state["replies"]:
             session.replies.add(reply_of_state(session.id, reply))
         session.resumed_at = state["seq"] if crashed else state["resumed_at"]
+        session.delta.load(state["delta"])
         if state["ticked"]:
             game.frame.ticked.add(session.id)
         await session.agent.load_state_dict(packed["agent"])

@@ -18,11 +18,13 @@ class DeltaState:
         state.keep(whole)
     """
 
-    __slots__ = ("_base", "_codec")
+    __slots__ = ("_base", "_codec", "used")
 
     def __init__(self, codec: Codec) -> None:
         self._codec = codec
         self._base: Payload = None
+        self.used = False
+        """Whether a difference has come: only then is it worth writing the kept payload down."""
 
     def whole(self, payload: Payload, kind: StepKind, delta: bool) -> Payload:
         """Returns the whole payload: the one that came, or what a difference makes of the kept one.
@@ -36,6 +38,7 @@ class DeltaState:
             return payload
         if kind not in (StepKind.TICK, StepKind.STOP):
             raise BadPayloadError(f"a {kind} carries a difference; allowed for a tick or a stop, after a whole tick")
+        self.used = True
         if self._base is None:
             raise BadPayloadError("the body is a difference, but the session has answered no whole tick; send it whole")
         return self._codec.merge(self._base, payload)
@@ -55,4 +58,5 @@ class DeltaState:
 
     def load(self, saved: bytes | None) -> None:
         """Takes up what ``save`` returned."""
+        self.used = saved is not None
         self._base = None if saved is None else self._codec.decode(saved, StepKind.TICK)

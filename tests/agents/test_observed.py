@@ -6,8 +6,9 @@ from app.agents.observed import Observed
 from app.seeding import Draws
 from app.sessions.blackboard import Board
 from app.sessions.game import Game
-from app.sessions.session import EndCause, Payload
+from app.sessions.session import EndCause
 from app.types import Purpose
+from app.wire.payload import Payload
 from app.wire.trees import pack, unpack
 
 

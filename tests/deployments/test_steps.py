@@ -86,7 +86,7 @@ async def test_an_answer_that_is_no_json_is_the_agents_failure() -> None:
     answerer = service(table)
     await answerer.answer(request("/step", session="s", step_kind="start"))
     table.agent("s").answer = {1, 2}  # type: ignore[assignment]
-    with pytest.raises(StepError, match="answered a set that is not JSON") as caught:
+    with pytest.raises(StepError, match="answered a tick with a set; allowed is a JSON value") as caught:
         await answerer.answer(request("/step", b"1", session="s"))
     assert caught.value.code == "agent_error"
 

@@ -1,7 +1,7 @@
 """An agent whose answers tell whether a tick was lost or played twice."""
 
 from app.agents.agent import Agent, AgentContext
-from app.sessions.session import Payload
+from app.wire.payload import Payload
 
 
 class CountingAgent(Agent):

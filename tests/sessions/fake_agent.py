@@ -4,14 +4,15 @@ import asyncio
 from collections import Counter
 from collections.abc import Awaitable, Callable
 from itertools import count
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import orjson
 
 from app.sessions.blackboard import Board
-from app.sessions.session import EndCause, Payload
+from app.sessions.session import EndCause
 from app.sessions.table import Limits, Save, SessionTable
 from app.types import Purpose, SessionId, StepKind, Version
+from app.wire.payload import Codec, CodecKind, Payload, codec_of
 from app.wire.steps import Body, JsonBody, StepReply, StepRequest
 from app.wire.trees import Tree
 
@@ -19,7 +20,7 @@ from app.wire.trees import Tree
 class FakeAgent:
     """Echoes what it is told; fails, waits or answers something else when told to."""
 
-    codec: ClassVar[Literal["json", "bytes"]] = "json"
+    codec: ClassVar[CodecKind] = "json"
 
     def __init__(self, session: SessionId, purpose: Purpose) -> None:
         self.session, self.purpose = session, purpose
@@ -64,6 +65,9 @@ class FakeAgent:
 
     async def load_state_dict(self, state: Tree) -> None:
         self.calls += [("tick", tick) for tick in state["ticks"]]
+
+    def payloads(self) -> Codec:
+        return codec_of(type(self))
 
     @property
     def ticks(self) -> list[Payload]:

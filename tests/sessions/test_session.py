@@ -6,7 +6,7 @@ from app.errors import BadPayloadError, SeqGapError, StaleSeqError
 from app.sessions.blackboard import Board
 from app.sessions.game import Game
 from app.sessions.replies import REPLIES_KEPT
-from app.sessions.session import EndCause, Session, payload_of
+from app.sessions.session import EndCause, Session
 from app.types import Purpose, StepKind, Version
 from app.wire.steps import Body, JsonBody, StepReply, StepRequest
 
@@ -107,19 +107,24 @@ async def test_a_session_is_idle_from_its_last_use_on_unless_a_step_runs() -> No
         assert not session.idle_since(10.0)
 
 
-async def test_a_json_agent_reads_values_however_they_came() -> None:
-    agent = FakeAgent("s", Purpose.PLAY)
-    assert payload_of(agent, b'[1, {"a": null}]') == [1, {"a": None}]
-    assert payload_of(agent, JsonBody([1])) == [1]
-    assert payload_of(agent, b"") is None
-    with pytest.raises(BadPayloadError, match="not JSON"):
-        payload_of(agent, b"{")
-
-
-async def test_a_bytes_agent_reads_bytes_alone() -> None:
+async def test_a_session_speaks_as_its_agent_says() -> None:
     agent = BytesAgent("s", Purpose.PLAY)
-    assert payload_of(agent, b"\x00{") == b"\x00{"
-    assert payload_of(agent, JsonBody(None)) == b""
-    with pytest.raises(BadPayloadError, match="reads bytes; send them as body_b64"):
-        payload_of(agent, JsonBody({"a": 1}))
-    assert (await tick(session_of(agent), b"\xff")).body == b"\xff"
+    assert (await tick(session_of(agent), b"\xff{")).body == b"\xff{"
+    with pytest.raises(BadPayloadError, match="this agent reads bytes"):
+        await tick(session_of(agent), JsonBody({"a": 1}))
+    with pytest.raises(BadPayloadError, match="not JSON"):
+        await tick(session_of(), b"{")
+
+
+async def test_a_difference_is_applied_to_the_last_tick_that_was_answered() -> None:
+    agent = FakeAgent("s", Purpose.PLAY)
+    session = session_of(agent)
+    await tick(session, b'{"a": 1, "b": {"c": 2}}')
+    agent.failure = BadPayloadError("no")
+    difference = StepRequest("s", StepKind.TICK, b'{"b": {"c": 3}}', delta=True)
+    with pytest.raises(BadPayloadError):
+        await session.tick(difference, asyncio.timeout(1))
+    agent.failure = None
+    for _ in range(2):
+        await session.tick(difference, asyncio.timeout(1))
+    assert agent.ticks == [{"a": 1, "b": {"c": 2}}, *[{"a": 1, "b": {"c": 3}}] * 2]

@@ -5,8 +5,8 @@ import pytest
 from app.errors import SnapshotError, StaleSeqError
 from app.sessions.game import Game
 from app.sessions.snapshot import restore_board, restore_session, save_board, save_session
-from app.types import Purpose, Version
-from app.wire.steps import JsonBody
+from app.types import Purpose, StepKind, Version
+from app.wire.steps import JsonBody, StepRequest
 
 from .fake_agent import BytesAgent, Table
 
@@ -63,6 +63,16 @@ async def test_bytes_come_back_as_bytes() -> None:
     await handed_over(giver, taker)
     again = await taker.step("tick", "s", b"\x00\xff", seq=1)
     assert (again.body, again.is_json) == (b"\x00\xff", False)
+
+
+async def test_differences_go_on_where_they_were() -> None:
+    giver, taker = Table(), Table()
+    await giver.start()
+    await giver.step("tick", "s", JsonBody({"a": 1}))
+    await giver.table.step(StepRequest("s", StepKind.TICK, b'{"b": 2}', delta=True))
+    await handed_over(giver, taker)
+    await taker.table.step(StepRequest("s", StepKind.TICK, b'{"c": 3}', delta=True))
+    assert taker.agent("s").ticks[-1] == {"a": 1, "b": 2, "c": 3}
 
 
 async def test_an_agent_whose_state_cannot_be_written_says_what() -> None:
