@@ -6,6 +6,7 @@ from typing import Final, Protocol
 
 from app.errors import OverloadedError, SeqGapError, StaleSeqError
 from app.sessions.blackboard import Board
+from app.sessions.deadlines import Limit
 from app.sessions.game import Game
 from app.sessions.replies import Replies
 from app.types import Purpose, SessionId, StepKind, Version
@@ -161,7 +162,7 @@ class Session:
             )
         return reply
 
-    async def tick(self, request: StepRequest, limit: asyncio.Timeout) -> StepReply:
+    async def tick(self, request: StepRequest, limit: Limit) -> StepReply:
         """Returns the agent's answer, or what it answers where the time is up before."""
         self._go_on(request.seq)
         payload = self._payload(request)

@@ -19,6 +19,7 @@ from app.errors import (
     StepError,
 )
 from app.sessions.blackboard import Board
+from app.sessions.deadlines import Deadlines, Limit
 from app.sessions.game import Game
 from app.sessions.games import Games
 from app.sessions.ids import game_of
@@ -93,6 +94,7 @@ class SessionTable:
         self._mint = mint
         self._clock = clock
         self._save = save
+        self._deadlines = Deadlines(limits.step_timeout_s)
         self.sessions: dict[SessionId, Session] = {}
         """Open sessions."""
         self.games = Games(claim)
@@ -115,23 +117,16 @@ class SessionTable:
           GameElsewhereError: Another replica holds the game.
           StepError: Whatever else keeps the step from being answered.
         """
-        limit_s = self.limits.step_timeout_s
-        if request.deadline_ms is not None:
-            limit_s = min(limit_s, request.deadline_ms / 1000)
-        limit = asyncio.timeout(limit_s)
         try:
-            async with limit:
-                return await self._step(request, limit)
+            if request.deadline_ms is None or request.deadline_ms >= 1000 * self.limits.step_timeout_s:
+                return await self._in_time(request)
+            return await self._in_less_time(request, request.deadline_ms / 1000)
         except GameElsewhereError:
             raise
         except StepError as error:
             self.counts[error.code] += 1
             raise
         except Exception as error:
-            if isinstance(error, TimeoutError) and limit.expired():
-                self.counts[DeadlineExceededError.code] += 1
-                message = f"{request.kind} of session {request.session!r} took longer than {limit_s:g} s"
-                raise DeadlineExceededError(message) from error
             self.counts[AgentError.code] += 1
             raise AgentError(f"the agent failed: {type(error).__name__}: {error}") from error
 
@@ -212,7 +207,37 @@ class SessionTable:
         agent = self._make_agent(session_id, purpose, board)
         return Session(session_id, game, agent, board, purpose, self._clock())
 
-    async def _step(self, request: StepRequest, limit: asyncio.Timeout) -> StepReply:
+    async def _in_time(self, request: StepRequest) -> StepReply:
+        """Answers a step within the time that all steps have."""
+        loop = asyncio.get_running_loop()
+        task = asyncio.current_task(loop)
+        if task is None:
+            raise RuntimeError("steps are answered in tasks")
+        self._deadlines.begin(task, loop)
+        try:
+            reply = await self._step(request, self._deadlines)
+        except asyncio.CancelledError as error:
+            if self._deadlines.end(task):
+                raise _late(request, self.limits.step_timeout_s) from error
+            raise
+        except BaseException:
+            self._deadlines.end(task)
+            raise
+        self._deadlines.end(task)
+        return reply
+
+    async def _in_less_time(self, request: StepRequest, limit_s: float) -> StepReply:
+        """Answers a step within the time that its game core gives it."""
+        limit = asyncio.timeout(limit_s)
+        try:
+            async with limit:
+                return await self._step(request, limit)
+        except TimeoutError as error:
+            if limit.expired():
+                raise _late(request, limit_s) from error
+            raise
+
+    async def _step(self, request: StepRequest, limit: Limit) -> StepReply:
         if request.kind is StepKind.START:
             return await self._start(request)
         if request.kind is StepKind.AUTO:
@@ -231,7 +256,7 @@ class SessionTable:
                 session.queued(-1)
         return self._of_absent(request)
 
-    async def _answer(self, session: Session, request: StepRequest, limit: asyncio.Timeout) -> StepReply:
+    async def _answer(self, session: Session, request: StepRequest, limit: Limit) -> StepReply:
         session.used_at_s = self._clock()
         replayed = session.replayed(request.seq)
         if replayed is not None:
@@ -301,7 +326,7 @@ class SessionTable:
         self.counts["stops"] += 1
         return reply
 
-    async def _auto(self, request: StepRequest, limit: asyncio.Timeout) -> StepReply:
+    async def _auto(self, request: StepRequest, limit: Limit) -> StepReply:
         session = self.make(request.session, Game(""), Purpose.PLAY)
         self.counts["autos"] += 1
         return await session.tick(request, limit)
@@ -353,3 +378,7 @@ class SessionTable:
         if (owner := self.games.moved_to(game_of(request.session))) is not None:
             raise GameElsewhereError(game_of(request.session), owner)
         raise SessionUnknownError(f"session {request.session!r} was not started here; send step_kind start first")
+
+
+def _late(request: StepRequest, limit_s: float) -> DeadlineExceededError:
+    return DeadlineExceededError(f"{request.kind} of session {request.session!r} took longer than {limit_s:g} s")

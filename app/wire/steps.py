@@ -4,7 +4,7 @@ import base64
 import hashlib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final
+from typing import Final, NamedTuple
 
 import orjson
 
@@ -48,8 +48,7 @@ class Credentials:
     """Hex HMAC-SHA256 of key, time and session under the key's secret."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepRequest:
+class StepRequest(NamedTuple):
     """One step of one session."""
 
     session: str
@@ -65,8 +64,7 @@ class StepRequest:
     """Whether the body is a difference to the session's last one."""
 
 
-@dataclass(frozen=True, slots=True)
-class StepReply:
+class StepReply(NamedTuple):
     """The agent's answer."""
 
     session: str
