@@ -66,6 +66,12 @@ class BadRequestError(StepError):
     code, status = "bad_request", 400
 
 
+class HttpVersionError(BadRequestError):
+    """The request is of a version of HTTP that is not served."""
+
+    status = 505
+
+
 class SessionUnknownError(StepError):
     """A tick or stop for a session that was never started here."""
 
@@ -116,6 +122,12 @@ class BadPayloadError(StepError):
     """A body that the agent's codec cannot read."""
 
     code, status = "bad_payload", 422
+
+
+class ProtocolVersionError(StepError):
+    """Client and service speak different versions of the wire contract."""
+
+    code, status = "protocol_version", 426
 
 
 class OverloadedError(StepError):

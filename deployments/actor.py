@@ -68,7 +68,7 @@ class ActorReplica:
         self._plane = self._make_plane(trial, own, args.service.cluster_secret, purpose)
         await self._plane.members.join()
         self._service = StepService(self._plane.step, self._plane.table.step, self._status)
-        self._game_port = await open_port(self._config, self._service.answer, self._guard.port, shared=True)
+        self._game_port = await open_port(self._config, self._service, self._guard.port, shared=True)
         loop = asyncio.get_running_loop()
         work = (self._sweep(), *self._plane.work(), *self._agents.work())
         self._tasks = [loop.create_task(one) for one in work]

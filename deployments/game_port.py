@@ -1,17 +1,22 @@
 """The sockets of an actor replica: the game port that it shares, and the peer port of its own."""
 
 import asyncio
+from collections import Counter
+from functools import partial
 from typing import Final
 
 from ray.util import get_node_ip_address
 
 from app.config.serving import ActorConfig
 from app.stores.directory import DirectoryClient
-from deployments.listener import Answer, Connections
+from deployments.listener.detecting import DetectingConnection
+from deployments.listener.port import Answer, Connections, HttpOnly, Service
 from deployments.port import PortGuard
 
 DRAIN_S: Final = 5.0
 """Longest wait for steps under way when a port closes."""
+ACCEPT_TURNS: Final = 3
+"""Turns of the loop that accept what waits on a listening socket; one takes all that is there."""
 
 
 class ListeningPort:
@@ -22,17 +27,46 @@ class ListeningPort:
         self._server = server
         self.port = int(server.sockets[0].getsockname()[1])
 
+    @property
+    def counts(self) -> Counter[str]:
+        """Returns how many connections there were of each kind, and what became of them."""
+        return self._connections.counts
+
+    async def drain(self) -> None:
+        """Stops to accept, answers what is under way, and closes all connections but Bray's, which never reconnect."""
+        await self._stop_accepting()
+        await self._connections.drain(DRAIN_S)
+
+    async def until_left(self, timeout_s: float) -> int:
+        """Waits until the connections that stayed are gone; returns how many are not."""
+        return await self._connections.until_left(timeout_s)
+
     async def close(self) -> None:
         """Stops to accept, answers what is under way, and closes the connections."""
-        self._server.close()
+        await self._stop_accepting()
         await self._connections.finish(DRAIN_S)
 
+    async def _stop_accepting(self) -> None:
+        """Closes the listening socket behind the connections that wait on it: closing would reset them."""
+        if self._server.is_serving():
+            for _ in range(ACCEPT_TURNS):
+                await asyncio.sleep(0)
+            self._server.close()
 
-async def open_port(config: ActorConfig, answer: Answer, port: int, *, shared: bool) -> ListeningPort:
-    """Returns a port that accepts connections; a shared one is spread by the kernel over all who listen."""
-    connections = Connections(answer, max_body_bytes(config))
-    loop = asyncio.get_running_loop()
-    server = await loop.create_server(connections.connection, config.host, port, reuse_port=shared or None)
+
+async def open_port(config: ActorConfig, service: Service | Answer, port: int, *, shared: bool) -> ListeningPort:
+    """Returns a port that accepts connections.
+
+    Args:
+      config: The actor.
+      service: Who answers; a function alone answers HTTP only, and the other protocols are told so.
+      port: Port to listen on; 0 picks one.
+      shared: Whether the kernel spreads the connections over all who listen.
+    """
+    whole = HttpOnly(service) if callable(service) else service
+    connections = Connections(whole, max_body_bytes(config), config.connections)
+    accept = partial(DetectingConnection, connections)
+    server = await asyncio.get_running_loop().create_server(accept, config.host, port, reuse_port=shared or None)
     return ListeningPort(connections, server)
 
 

@@ -9,11 +9,11 @@ import orjson
 from app.errors import AgentError, BadRequestError, StepError
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
 from app.wire.steps import (
-    PROTOCOL,
     StepReply,
     StepRequest,
     batch_of,
     batch_reply,
+    check_protocol,
     parse_whole,
     step_of,
 )
@@ -131,14 +131,8 @@ _ROUTES: Final = "POST /step, POST /steps, GET /healthz, GET /readyz, GET /statu
 
 def _check_protocol(request: HttpRequest) -> None:
     given = request.fields.get("protocol")
-    if given is not None and parse_whole("protocol", given) != PROTOCOL:
-        raise _ProtocolError(f"the client speaks protocol {given}, the service {PROTOCOL}")
-
-
-class _ProtocolError(StepError):
-    """Client and service speak different versions of the wire contract."""
-
-    code, status = "protocol_version", 426
+    if given is not None:
+        check_protocol(parse_whole("protocol", given))
 
 
 def _version_header(answers: list[StepReply | StepError]) -> tuple[tuple[bytes, bytes], ...]:

@@ -79,6 +79,20 @@ class SessionLimits(Config):
     """Largest request body, in MiB."""
 
 
+class ConnectionLimits(Config):
+    """Limits of the connections that one actor replica holds."""
+
+    max_connections: int = Field(10_000, ge=1)
+    """Connections at once, a port; a further one is closed at once and counted."""
+
+    header_timeout_s: float = Field(10.0, gt=0)
+    """Longest time that the head of a request may take to arrive, and each further 64 KiB of its body."""
+
+    idle_timeout_s: float = Field(600.0, gt=0)
+    """Seconds without a byte, while no request is under way, after which a connection is closed; a peer that reads
+    none of its replies for as long is closed too."""
+
+
 class ActorConfig(Process):
     """The stateful service that game cores talk to."""
 
@@ -106,7 +120,12 @@ class ActorConfig(Process):
     push_ms: float = Field(50.0, gt=0)
     """Longest time that finished trajectories wait for a fuller push."""
 
+    grpc_port: int | None = Field(None, ge=1, lt=65536)
+    """Port that speaks gRPC, which all replicas share; null opens none."""
+
     limits: SessionLimits = SessionLimits()
+
+    connections: ConnectionLimits = ConnectionLimits()
 
     num_cpus: float = Field(0.25, ge=0)
     """CPU cores that one replica reserves."""

@@ -32,6 +32,7 @@ REASONS: Final = {
     500: b"Internal Server Error",
     503: b"Service Unavailable",
     504: b"Gateway Timeout",
+    505: b"HTTP Version Not Supported",
 }
 
 
@@ -59,6 +60,12 @@ class HttpReader:
         self.failure: StepError | None = None
         """Why the connection is beyond use; None while it is good."""
         self.on_message_begin()
+        self._begun = False
+
+    @property
+    def partial(self) -> bool:
+        """Whether a request has begun to come that is not whole yet."""
+        return self._begun
 
     def feed(self, data: bytes) -> list[HttpRequest]:
         """Returns the requests that these bytes complete; sets ``failure`` where bytes behind them are refused."""
@@ -82,6 +89,7 @@ class HttpReader:
 
     def on_message_begin(self) -> None:
         """Forgets the previous request."""
+        self._begun = True
         self._url = b""
         self._fields: dict[str, str] = {}
         self._head_ended = False
@@ -122,6 +130,7 @@ class HttpReader:
 
     def on_message_complete(self) -> None:
         """Keeps the whole request."""
+        self._begun = False
         path, query_string = self._target()
         fields = self._fields
         if query_string:

@@ -8,7 +8,7 @@ from typing import Final, NamedTuple
 
 import orjson
 
-from app.errors import AgentError, BadPayloadError, BadRequestError, StepError
+from app.errors import AgentError, BadPayloadError, BadRequestError, ProtocolVersionError, StepError
 from app.types import Purpose, StepKind, Version
 
 PROTOCOL: Final = 1
@@ -170,6 +170,16 @@ def body_bytes(body: Body) -> bytes:
 def error_text(error: StepError) -> str:
     """Returns the message of an error as it may stand in JSON."""
     return str(error).encode(errors="replace").decode()
+
+
+def check_protocol(given: int) -> None:
+    """Does nothing where the client speaks the service's version of the wire contract.
+
+    Raises:
+      ProtocolVersionError: It speaks another one.
+    """
+    if given != PROTOCOL:
+        raise ProtocolVersionError(f"the client speaks protocol {given}, the service {PROTOCOL}")
 
 
 def parse_json(body: bytes) -> Json:

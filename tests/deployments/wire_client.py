@@ -1,14 +1,17 @@
 """A listener on a free port, and a client that sends any bytes it likes."""
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 import orjson
 
-from deployments.listener import Answer, Connections
+from app.config.serving import ConnectionLimits
+from deployments.listener.detecting import DetectingConnection
+from deployments.listener.port import Answer, Connections, HttpOnly, Service
 
 WAIT_S = 10
 
@@ -60,6 +63,21 @@ def post(path: str, body: bytes = b"", **headers: str) -> bytes:
     return f"POST {path} HTTP/1.1\r\n{lines}Content-Length: {len(body)}\r\n\r\n".encode() + body
 
 
+async def eventually(holds: Callable[[], bool]) -> None:
+    """Returns once it holds."""
+    async with asyncio.timeout(WAIT_S):
+        while not holds():  # noqa: ASYNC110  # Nobody tells.
+            await asyncio.sleep(0.001)  # Nobody tells.
+
+
+async def ends(client: Client) -> bool:
+    """Returns whether the connection ends without another byte, one way or the other."""
+    try:
+        return await client.rest() == b""
+    except ConnectionResetError:
+        return True
+
+
 @dataclass(slots=True)
 class Listener:
     """A running listener."""
@@ -82,10 +100,12 @@ class Listener:
 
 
 @asynccontextmanager
-async def listening(answer: Answer, max_body_bytes: int = 1000) -> AsyncIterator[Listener]:
+async def listening(service: Service | Answer, max_body_bytes: int = 1000, **limits: float) -> AsyncIterator[Listener]:
     """Runs a listener while the block lasts."""
-    connections = Connections(answer, max_body_bytes)
-    server = await asyncio.get_running_loop().create_server(connections.connection, "127.0.0.1", 0)
+    whole = HttpOnly(service) if callable(service) else service
+    connections = Connections(whole, max_body_bytes, ConnectionLimits.model_validate(limits))
+    accept = partial(DetectingConnection, connections)
+    server = await asyncio.get_running_loop().create_server(accept, "127.0.0.1", 0)
     try:
         yield Listener(connections, server.sockets[0].getsockname()[1])
     finally:

@@ -4,6 +4,7 @@ import asyncio
 import random
 from collections import Counter
 from collections.abc import Sequence
+from functools import partial
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -23,7 +24,8 @@ from app.seeding import Draws, derive
 from app.sessions.blackboard import Board
 from app.sessions.table import Limits, SessionTable
 from app.types import Arrays, Purpose, RowKind, Rows, SessionId, Version
-from deployments.listener import Connections
+from deployments.listener.detecting import DetectingConnection
+from deployments.listener.port import Connections
 from deployments.steps import StepService
 from tests.small_policy import small_policy
 
@@ -111,8 +113,9 @@ def reward(game: int, number: int, t: int) -> float:
 
 async def play_all(connections: int, seed: int) -> tuple[Actor, list[Played]]:
     actor, source = Actor(), random.Random(seed)  # noqa: S311  # A test, not a secret.
-    open_connections = Connections(actor.service.answer, 10_000)
-    server = await asyncio.get_running_loop().create_server(open_connections.connection, "127.0.0.1", 0)
+    open_connections = Connections(actor.service, 10_000)
+    accept = partial(DetectingConnection, open_connections)
+    server = await asyncio.get_running_loop().create_server(accept, "127.0.0.1", 0)
     port = server.sockets[0].getsockname()[1]
     clients = [await HttpConnection.open("127.0.0.1", port, timeout_s=5) for _ in range(connections)]
     core = Core(clients, source)

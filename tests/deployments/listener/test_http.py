@@ -7,9 +7,8 @@ import pytest
 
 from app.errors import BadPayloadError
 from app.wire.http import HttpReply, HttpRequest
-from deployments.listener import MAX_PIPELINED
-
-from .wire_client import WAIT_S, Client, listening, post
+from deployments.listener.requests import MAX_UNDER_WAY
+from tests.deployments.wire_client import WAIT_S, Client, listening, post
 
 
 class Service:
@@ -128,7 +127,7 @@ async def test_a_body_over_the_limit_is_refused_and_the_sender_can_read_so_thoug
 async def test_what_follows_a_refusal_is_not_run() -> None:
     service = Service()
     async with listening(service.answer) as listener, listener.client() as client:
-        client.send(b"\x00\x00", post("/late"))
+        client.send(b"GE\x00\x00", post("/late"))
         assert (await client.reply()).status == 400
         client.send(post("/later"))
         assert await client.rest() == b""
@@ -136,9 +135,9 @@ async def test_what_follows_a_refusal_is_not_run() -> None:
 
 
 async def test_a_peer_that_does_not_close_behind_a_refusal_is_closed(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("deployments.listener.LINGER_S", 0.02)
+    monkeypatch.setattr("deployments.listener.connection.LINGER_S", 0.02)
     async with listening(Service().answer) as listener, listener.client() as client:
-        client.send(b"\x00\x00")
+        client.send(b"GE\x00\x00")
         await client.rest()
         with pytest.raises(ConnectionError):
             await asyncio.wait_for(send_for_ever(client), WAIT_S)
@@ -195,15 +194,15 @@ async def test_the_reply_to_head_has_no_body() -> None:
 async def test_too_many_pipelined_requests_are_not_read_before_replies_have_left() -> None:
     service = Service()
     async with listening(service.answer) as listener, listener.client() as client:
-        number = 3 * MAX_PIPELINED
+        number = 3 * MAX_UNDER_WAY
         bodies = [post(f"/wait/{at}", bytes(900)) for at in range(number)]
         for body in bodies:
             client.send(body)
-        await service.until(MAX_PIPELINED)
+        await service.until(MAX_UNDER_WAY)
         for _ in range(50):
             await asyncio.sleep(0)
         # What one read of the socket holds comes on top.
-        assert MAX_PIPELINED <= len(service.paths) < number
+        assert MAX_UNDER_WAY <= len(service.paths) < number
         for at in range(number):
             service.doors[f"/wait/{at}"].set()
         assert await paths_of(client, number) == [f"/wait/{at}" for at in range(number)]

@@ -1,0 +1,35 @@
+"""HTTP/1.1 connections."""
+
+import logging
+
+from app.errors import AgentError, StepError
+from app.wire.http import HttpReader, HttpRequest, refusal
+from deployments.listener.ordered import OrderedConnection, Slot
+from deployments.listener.port import Connections
+
+_log = logging.getLogger(__name__)
+
+
+class HttpConnection(OrderedConnection[HttpRequest]):
+    """One HTTP/1.1 connection."""
+
+    __slots__ = ()
+
+    def __init__(self, port: Connections) -> None:
+        super().__init__(port, HttpReader(port.max_body_bytes))
+
+    async def _reply(self, slot: Slot, request: HttpRequest) -> bytes:
+        try:
+            reply = await self._port.service.answer(request)
+        except StepError as error:
+            reply = refusal(error)
+        except Exception as error:  # noqa: BLE001  # A bug of ours: the log has it, the game core an answer.
+            _log.exception("a request failed: %s %s", request.method, request.path)
+            reply = refusal(AgentError(f"the service failed: {type(error).__name__}"))
+        return reply.encoded(close=slot.close, head_only=request.method == b"HEAD")
+
+    def _is_last(self, request: HttpRequest) -> bool:
+        return not request.keep_alive or self._port.draining
+
+    def _refuse(self, error: StepError) -> None:
+        self._put(refusal(error).encoded(close=True), close=True)

@@ -1,0 +1,131 @@
+import asyncio
+from collections.abc import Awaitable
+
+import pytest
+
+from app.errors import BadRequestError
+from app.wire.http import HttpReply, HttpRequest
+from deployments.listener.connection import PROGRESS_BYTES
+from tests.deployments.echo_service import EchoService
+from tests.deployments.wire_client import Client, ends, eventually, listening, post
+from tests.deployments.wire_frames import bray, bray_reply, native, native_reply, step
+
+
+async def test_connections_beyond_the_limit_are_closed_and_counted() -> None:
+    async with (
+        listening(EchoService(), max_connections=2) as listener,
+        listener.client() as first,
+        listener.client() as second,
+    ):
+        for client in (first, second):
+            client.send(post("/a"))
+            await client.reply()
+        for _ in range(3):
+            async with listener.client() as refused:
+                refused.send(post("/refused"))
+                assert await ends(refused)
+        assert listener.connections.counts["connections_refused"] == 3
+        first.send(post("/b"))
+        assert (await first.reply()).status == 200
+        await second.close()
+        await eventually(lambda: len(listener.connections.open) < 2)
+        async with listener.client() as third:
+            third.send(post("/c"))
+            assert (await third.reply()).status == 200
+
+
+SLOW = {
+    "an HTTP head": b"POST /step HTTP/1.1\r\nX-Slow: ",
+    "an HTTP body": b"POST /step HTTP/1.1\r\nContent-Length: 1000\r\n\r\n",
+    "a frame of Bray's": bray("s", "tick", b"xxxx")[:-1],
+    "a native frame": native(step(1, "s", b"xxxx"))[:-1],
+}
+
+
+@pytest.mark.parametrize("begin", SLOW.values(), ids=SLOW)
+async def test_a_request_that_trickles_is_cut_though_bytes_keep_coming(begin: bytes) -> None:
+    async with (
+        listening(EchoService(), header_timeout_s=0.1) as listener,
+        listener.client() as slow,
+        listener.client() as good,
+    ):
+        slow.send(begin)
+        trickle = asyncio.create_task(send_slowly(slow, b"x" if b"HTTP" in begin else b""))
+        good.send(post("/good"))
+        assert (await good.reply()).status == 200
+        await eventually(lambda: listener.connections.counts["connections_slow"] > 0)
+        assert await ends(slow)
+        trickle.cancel()
+        good.send(post("/good"))
+        assert (await good.reply()).status == 200
+
+
+async def send_slowly(client: Client, byte: bytes) -> None:
+    while True:
+        client.send(byte)
+        await asyncio.sleep(0.01)
+
+
+async def test_a_large_body_that_gets_on_is_not_cut() -> None:
+    async with (
+        listening(EchoService(), max_body_bytes=2**22, header_timeout_s=0.05) as listener,
+        listener.client() as client,
+    ):
+        pieces = 12
+        client.send(b"POST /large HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % (pieces * PROGRESS_BYTES))
+        for _ in range(pieces):
+            client.send(b"x" * PROGRESS_BYTES)
+            await asyncio.sleep(0.02)  # Longer than the limit, all in all.
+        assert (await client.reply()).status == 200
+        assert listener.connections.counts["connections_slow"] == 0
+
+
+async def test_a_silent_connection_is_closed_and_a_busy_one_is_not() -> None:
+    service = EchoService()
+    async with (
+        listening(service, idle_timeout_s=0.1) as listener,
+        listener.client() as never,
+        listener.client() as http,
+        listener.client() as framed,
+        listener.client() as busy,
+    ):
+        http.send(post("/a"))
+        await http.reply()
+        framed.send(bray("a"))
+        await bray_reply(framed)
+        busy.send(native(step(1, "wait")))
+        for client in (never, http, framed):
+            assert await ends(client)
+        assert listener.connections.counts["connections_idle"] == 3
+        service.doors["wait"].set()
+        assert (await native_reply(busy)).request_id == 1
+
+
+async def test_a_peer_that_reads_none_of_its_replies_is_closed() -> None:
+    service = EchoService()
+    service.body = bytes(1_000_000)
+    async with listening(service, idle_timeout_s=0.1) as listener, listener.client() as client:
+        client.writer.transport.pause_reading()  # type: ignore[attr-defined]
+        client.send(*(bray(f"s{number}") for number in range(50)))
+        await eventually(lambda: listener.connections.counts["connections_stalled"] > 0)
+        await eventually(lambda: not listener.connections.open)
+
+
+async def test_the_timer_stops_with_the_last_connection() -> None:
+    async with listening(EchoService(), header_timeout_s=0.01) as listener:
+        async with listener.client() as client:
+            client.send(post("/a"))
+            await client.reply()
+            assert listener.connections._timer is not None
+        await eventually(lambda: listener.connections._timer is None)
+
+
+async def test_a_port_that_serves_http_alone_says_so_to_others() -> None:
+    def answer(request: HttpRequest) -> Awaitable[HttpReply]:
+        raise BadRequestError(f"no {request.path}")
+
+    async with listening(answer) as listener, listener.client() as client, listener.client() as other:
+        client.send(native(step(1, "s")), native(step(2, "t")))
+        assert "this port serves HTTP only" in (await native_reply(client)).answer.error.message
+        other.send(bray("s"))
+        assert await ends(other)
