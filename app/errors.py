@@ -66,6 +66,30 @@ class BadRequestError(StepError):
     code, status = "bad_request", 400
 
 
+class NotFoundError(BadRequestError):
+    """There is nothing at this path."""
+
+    status = 404
+
+
+class MethodError(BadRequestError):
+    """The path is served, but not with this method."""
+
+    status = 405
+
+
+class ExpectationError(BadRequestError):
+    """The request expects what the service does not do."""
+
+    status = 417
+
+
+class WebSocketOnlyError(BadRequestError):
+    """The path is served, but by another protocol."""
+
+    status = 426
+
+
 class HttpVersionError(BadRequestError):
     """The request is of a version of HTTP that is not served."""
 

@@ -2,12 +2,13 @@
 
 import asyncio
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
 import orjson
 
-from app.errors import AgentError, BadRequestError, StepError
+from app.errors import AgentError, StepError
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
+from app.wire.routes import unserved
 from app.wire.steps import (
     StepReply,
     StepRequest,
@@ -86,8 +87,8 @@ class StepService:
             answers = await self._batch(steps, step)
             return HttpReply(200, batch_reply(steps, answers), headers=_version_header(answers))
         if request.method in (b"GET", b"HEAD"):
-            return self._show(request.path)
-        raise _NotFoundError(f"{request.method.decode()} {request.path} is not served; allowed are {_ROUTES}")
+            return self._show(request)
+        return unserved(request)
 
     async def _batch(self, steps: list[StepRequest], step: Step) -> list[StepReply | StepError]:
         """Answers all items: those of one session in order, sessions side by side."""
@@ -110,23 +111,15 @@ class StepService:
                 group.create_task(run(items))
         return answers
 
-    def _show(self, path: str) -> HttpReply:
-        status = self._status()
-        if path == "/status":
-            return HttpReply(200, orjson.dumps(status))
+    def _show(self, request: HttpRequest) -> HttpReply:
+        path = request.path
         wanted = {"/healthz": "healthy", "/readyz": "ready"}.get(path)
+        if wanted is None and path != "/status":
+            return unserved(request)
+        status = self._status()
         if wanted is None:
-            raise _NotFoundError(f"GET {path} is not served; allowed are {_ROUTES}")
+            return HttpReply(200, orjson.dumps(status))
         return HttpReply(200 if status[wanted] else 503, orjson.dumps(status))
-
-
-class _NotFoundError(BadRequestError):
-    """There is nothing at this path."""
-
-    status = 404
-
-
-_ROUTES: Final = "POST /step, POST /steps, GET /healthz, GET /readyz, GET /status"
 
 
 def _check_protocol(request: HttpRequest) -> None:

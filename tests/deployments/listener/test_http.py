@@ -284,3 +284,63 @@ async def test_a_closing_port_does_not_wait_for_ever() -> None:
         await service.until(1)
         await asyncio.wait_for(listener.connections.finish(0.02), WAIT_S)
         assert await client.rest() == b""
+
+
+EXPECT = b"POST /a HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 5\r\n\r\n"
+CONTINUE = b"HTTP/1.1 100 Continue\r\n\r\n"
+
+
+async def test_a_peer_that_waits_with_its_body_gets_the_word_exactly_once() -> None:
+    async with listening(Service().answer) as listener, listener.client() as client:
+        for _ in range(2):
+            client.send(EXPECT)
+            async with asyncio.timeout(WAIT_S):
+                assert await client.reader.readexactly(len(CONTINUE)) == CONTINUE
+            for byte in b"hello":
+                client.send(bytes([byte]))
+                await client.writer.drain()
+                await asyncio.sleep(0)
+            reply = await client.reply()
+            assert (reply.status, reply.json["body"]) == (200, "hello")
+
+
+async def test_the_word_waits_for_the_replies_before_it() -> None:
+    service = Service()
+    async with listening(service.answer) as listener, listener.client() as client:
+        client.send(post("/wait"), EXPECT)
+        await service.until(1)
+        service.doors["/wait"].set()
+        assert (await client.reply()).json["path"] == "/wait"
+        async with asyncio.timeout(WAIT_S):
+            assert await client.reader.readexactly(len(CONTINUE)) == CONTINUE
+        client.send(b"hello")
+        assert (await client.reply()).json["body"] == "hello"
+
+
+async def test_a_body_that_is_there_needs_no_word() -> None:
+    async with listening(Service().answer) as listener, listener.client() as client:
+        client.send(EXPECT + b"hello")
+        assert (await client.reply()).status == 200
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (EXPECT.replace(b"100-continue", b"a-pony"), 417),
+        (EXPECT.replace(b"5", b"30000000"), 413),
+    ],
+)
+async def test_what_will_be_refused_is_refused_in_place_of_the_word(head: bytes, status: int) -> None:
+    async with listening(Service().answer) as listener, listener.client() as client:
+        client.send(head)
+        reply = await client.reply()
+        assert (reply.status, reply.headers["connection"]) == (status, "close")
+        assert await client.rest() == b""
+
+
+async def test_a_chunked_body_is_read_and_what_trails_it_is_not() -> None:
+    async with listening(Service().answer) as listener, listener.client() as client:
+        client.send(b"POST /a HTTP/1.1\r\nTransfer-Encoding: chunked\r\n\r\n")
+        client.send(b"2\r\nhe\r\n3\r\nllo\r\n0\r\nTrailer: x\r\n\r\n", post("/b"))
+        assert (await client.reply()).json["body"] == "hello"
+        assert (await client.reply()).json["path"] == "/b"
