@@ -37,7 +37,12 @@ class Links:
           ConnectionLostError: It does not answer; whether it has read the request is unknown.
         """
         connection = await self._connection(replica)
-        return await connection.request("POST", path, {**headers, SECRET_HEADER: self._secret}, body, timeout_s)
+        try:
+            return await connection.request("POST", path, {**headers, SECRET_HEADER: self._secret}, body, timeout_s)
+        except ConnectionLostError:
+            if not connection.usable:
+                await self._connection(replica)  # Raises where its process is gone, and this request with it.
+            raise
 
     async def close(self) -> None:
         """Closes all connections."""

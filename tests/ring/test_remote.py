@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import random
 import signal
 import time
 from collections.abc import Iterator
@@ -15,6 +14,7 @@ from ray import serve
 
 from app.models.distributions import choose, log_softmax
 from app.models.engine import Answer, TorchEngine
+from app.seeding import Draws, derive
 from app.types import RowKind
 
 from .learner import Learner
@@ -52,8 +52,8 @@ def test_a_remote_model_decides_as_a_local_one_does(service: Service) -> None:
     engine = TorchEngine(service.module(1))
     states = np.random.default_rng(3).normal(size=(4, 80, 4)).astype(np.float32)
     for number, seen in enumerate(states):
-        source = random.Random(f"{service.config.run.seed}/compared-{number}/1")  # noqa: S311
-        uniforms = np.array([source.random() for _ in seen])
+        draws = Draws(derive(service.config.run.seed, "player", f"compared-{number}", 1))
+        uniforms = np.array([draws.random() for _ in seen])
         expected = choose(log_softmax(engine.forward(seen).logits), uniforms)
         assert play(service, f"compared-{number}", seen) == expected.tolist()
     batch = learner.next()
