@@ -96,6 +96,12 @@ class HttpVersionError(BadRequestError):
     status = 505
 
 
+class UnauthorizedError(StepError):
+    """Whoever asks has no key, or may not do this with it."""
+
+    code, status = "unauthorized", 401
+
+
 class SessionUnknownError(StepError):
     """A tick or stop for a session that was never started here."""
 
