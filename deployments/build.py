@@ -15,6 +15,7 @@ from torch import nn
 
 from app.config.active import active
 from app.config.base import Process
+from app.config.keys import refuse_bad_keys
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.config.slots import refuse_if_too_big
@@ -74,9 +75,10 @@ def prepare(whole: ExperimentConfig) -> Prepared:
     """Checks what could fail late and starts the stores of a config.
 
     Raises:
-      SparringError: A factory is missing, the game port is taken, or a checkpoint cannot be had.
+      SparringError: A factory is missing, keys cannot be read, the game port is taken, or a checkpoint cannot be had.
     """
     config = active(whole)
+    refuse_bad_keys(config)
     refuse_if_too_big(config, ray.cluster_resources().get("CPU", 0.0))  # type: ignore[no-untyped-call]
     namespace = namespace_of(config.run)
     owner = f"{namespace} of the cluster at {ray.get_runtime_context().gcs_address}"

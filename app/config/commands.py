@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from app.config.keys import refuse_bad_keys
 from app.config.load import load
 from app.config.problems import Problems, config_error
 from app.config.root import ExperimentConfig
@@ -29,12 +30,13 @@ def check(
     """Checks a config, imports the code that it names and shows what it reserves in the cluster.
 
     Raises:
-      ConfigError: Something is wrong, code cannot be imported, or the cluster is too small.
+      ConfigError: Something is wrong, code cannot be imported, keys cannot be read, or the cluster is too small.
     """
     config = load(file, overrides or [])
     if config.launch and config.launch.deploy_config:
         load(file.parent / config.launch.deploy_config)
     _import_factories(config, file)
+    refuse_bad_keys(config)
     placed = slots(config)
     console = Console()
     console.print(_table(placed, config.run.mode))

@@ -37,13 +37,22 @@ def parse(text: str, where: str) -> object:
       ConfigError: The text is no YAML; the message starts with ``where`` and the line.
     """
     try:
-        return _Loader(text).get_single_data()
+        return document(text)
     except yaml.MarkedYAMLError as error:
         mark = error.problem_mark or error.context_mark
         line = f":{mark.line + 1}" if mark else ""
         raise ConfigError(f"{where}{line}: not valid YAML: {error.problem or error.context}") from error
     except yaml.YAMLError as error:
         raise ConfigError(f"{where}: not valid YAML: {' '.join(str(error).split())}") from error
+
+
+def document(text: str) -> object:
+    """Returns the value that one YAML document holds; empty text is None.
+
+    Raises:
+      YAMLError: The text is no YAML; its own message shows some of it.
+    """
+    return _Loader(text).get_single_data()
 
 
 def _read(path: Path, chain: tuple[Path, ...]) -> Tree:

@@ -1,9 +1,10 @@
 """Models, agents and actors: what ``serve run`` starts."""
 
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
+from app.config.access import AccessConfig, is_loopback
 from app.config.base import Component, Config, ImportPath, Name, Process
 
 
@@ -127,5 +128,16 @@ class ActorConfig(Process):
 
     connections: ConnectionLimits = ConnectionLimits()
 
+    access: AccessConfig = AccessConfig()
+
     num_cpus: float = Field(0.25, ge=0)
     """CPU cores that one replica reserves."""
+
+    @model_validator(mode="after")
+    def _is_no_open_address(self) -> Self:
+        if not (is_loopback(self.host) or self.access.guarded or self.access.allow_open):
+            raise ValueError(
+                f"host {self.host!r} is reached by other machines and nobody needs a key, allowed: access.keys_file or "
+                "access.keys_env with keys, access.allow_open: true, or a loopback host such as 127.0.0.1"
+            )
+        return self

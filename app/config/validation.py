@@ -1,6 +1,6 @@
 """Pydantic's errors in our words."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Union, get_args, get_origin
@@ -17,18 +17,27 @@ _NO_PLACE = {"extra_forbidden", "invalid_key"}
 """Errors whose last key is not in the schema."""
 
 
-def schema_problems(error: ValidationError, root: type[BaseModel]) -> Problems:
+def shown(details: ErrorDetails) -> str:
+    """Returns a wrong value as a message shows it."""
+    got = repr(details["input"])
+    return got if len(got) <= _GOT_LENGTH else f"{got[:_GOT_LENGTH]}…"
+
+
+def schema_problems(
+    error: ValidationError, root: type[BaseModel], show: Callable[[ErrorDetails], str] = shown
+) -> Problems:
     """Returns the problems that pydantic found, one for each key: what was got and what is allowed.
 
     Args:
       error: Raised by ``root.model_validate``.
       root: Class that was validated; it tells the allowed keys.
+      show: Returns a wrong value as it may be shown.
     """
     messages: dict[str, list[str]] = {}
     for details in error.errors(include_url=False):
         if not _is_echo(details):
             path, schemas = _locate(details, root)
-            messages.setdefault(path, []).append(_message(details, schemas))
+            messages.setdefault(path, []).append(_message(details, schemas, show))
     return {path: _alternatives(found) for path, found in messages.items()}
 
 
@@ -44,7 +53,7 @@ def _alternatives(messages: Sequence[str]) -> str:
     return " or ".join([first, *(other.partition(", allowed: ")[2] or other for other in others)])
 
 
-def _message(details: ErrorDetails, schemas: Sequence[object]) -> str:
+def _message(details: ErrorDetails, schemas: Sequence[object], show: Callable[[ErrorDetails], str]) -> str:
     kind, key = details["type"], str(details["loc"][-1]) if details["loc"] else ""
     if kind == "extra_forbidden":
         return _unknown_key(key, schemas)
@@ -52,9 +61,7 @@ def _message(details: ErrorDetails, schemas: Sequence[object]) -> str:
         return "is missing and has no default"
     if kind == "value_error":
         return str(details["ctx"]["error"])
-    got = repr(details["input"])
-    shown = got if len(got) <= _GOT_LENGTH else f"{got[:_GOT_LENGTH]}…"
-    return f"wrong {'name' if key == '[key]' else 'value'}, got {shown}, allowed: {_allowed(details)}"
+    return f"wrong {'name' if key == '[key]' else 'value'}, got {show(details)}, allowed: {_allowed(details)}"
 
 
 def _unknown_key(key: str, schemas: Sequence[object]) -> str:
