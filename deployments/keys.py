@@ -116,6 +116,7 @@ def _key(config: KeyConfig) -> Key:
         require_token=config.needs_token,
         static_token=config.static_token,
         quota=Quota(quota.max_sessions, quota.steps_per_s, burst_steps),
+        admin=config.admin,
     )
 
 

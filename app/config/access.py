@@ -89,6 +89,9 @@ class KeyConfig(Config):
 
     quota: QuotaConfig = QuotaConfig()
 
+    admin: bool = False
+    """Whether it opens the admin paths, such as ``/sessions``."""
+
     @property
     def needs_token(self) -> bool:
         """Whether each step needs a token."""

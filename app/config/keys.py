@@ -20,7 +20,7 @@ MAX_FILE_BYTES: Final = 2**20
 """Largest keys file: thousands of keys."""
 
 _SHOWN: Final = {
-    "name", "purposes", "require_token", "static_token", "quota", "max_sessions", "steps_per_s", "burst_steps"
+    "name", "purposes", "require_token", "static_token", "quota", "max_sessions", "steps_per_s", "burst_steps", "admin"
 }  # fmt: skip
 """Fields whose wrong value may be told."""
 

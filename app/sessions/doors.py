@@ -8,17 +8,16 @@ from app.sessions.bindings import Bindings
 from app.sessions.holders import Holder, Holders
 from app.sessions.identity import Identity
 from app.sessions.keys import Grant, Key
-from app.sessions.opening import Opening
 from app.sessions.refusals import NOBODY, Reason, Refusal, Refusals
 from app.types import Purpose, SessionId, StepKind
-from app.wire.steps import StepRequest
+from app.wire.steps import Credentials, StepRequest
 
 OPEN: Final = Grant(None)
 """What everybody gets where nobody needs a key."""
 
 
 class Doors:
-    """Admits the steps that reach one replica, and counts the sessions that it holds."""
+    """Admits the steps that reach one replica from outside, and keeps the sessions that it holds for their keys."""
 
     def __init__(
         self, keys: Iterable[Key] | None, default_purpose: Purpose, notice: Callable[[Refusal], None] = lambda _: None
@@ -66,7 +65,6 @@ class Doors:
         holder = self._identity.holder(request, now_s)
         if request.kind is StepKind.START or request.kind is StepKind.AUTO:
             self._check_purpose(holder, request, now_s)
-        self._check_binding(request, holder.name, now_s)
         if holder.bucket is not None and not holder.bucket.take(now_s):
             rate_per_s = holder.key.quota.steps_per_s
             message = f"key {holder.name!r} sends more steps than the {rate_per_s:g} a second that it may"
@@ -74,48 +72,58 @@ class Doors:
         holder.steps += 1
         return holder.grant
 
-    def forwarded(self, request: StepRequest, key: str | None, now_s: float) -> Grant:
-        """Returns the leave of a step that another replica has admitted under the key of this name.
+    def check(self, request: StepRequest, now_s: float) -> None:
+        """Does nothing where the session of an admitted step is its key's; asked where the session is held.
 
-        Who asks is not checked again, nor counted; whether the session is that key's is known only here.
+        The step may have been admitted here or, if it was forwarded, by another replica: who asks is not checked
+        again. A session that was started when nobody needed a key goes on with any.
 
         Raises:
           UnauthorizedError: The session was started under another key.
+          OverloadedError: The key is not known here at this moment.
         """
         if not self.guarded:
-            return OPEN
-        self._check_binding(request, key or NOBODY, now_s)
-        return Grant(key)
+            return
+        name = self._admitted(request, now_s).name
+        session, bindings = request.session, self._bindings
+        bound = bindings.holder(session) if request.kind is StepKind.START else bindings.last_holder(session)
+        if bound is not None and bound != name:
+            message = f"session {session!r} was started under another key; allowed is the one that started it"
+            self._refusals.refuse(name, Reason.SESSION, UnauthorizedError(message), now_s)
 
-    def opening(self, request: StepRequest, grant: Grant, now_s: float) -> Opening:
-        """Returns a place for a start that this replica is about to answer, for a ``with`` around it.
+    def place(self, request: StepRequest, now_s: float) -> str | None:
+        """Returns the name of the key that one more session would be bound to; None where nobody needs one.
 
         Raises:
-          OverloadedError: As many sessions of the key are open, or about to be, as are allowed.
+          OverloadedError: As many sessions of the key are open as are allowed, or it is not known at this moment.
         """
-        name = grant.key
-        holder = None if name is None else self._holders.by_name.get(name)
-        if name is None or holder is None or self._bindings.holder(request.session) == name:
-            return Opening(self._bindings, name, None)
-        most = holder.key.quota.max_sessions
-        held = self._bindings.open_sessions(name) + holder.opening
+        if not self.guarded:
+            return None
+        holder = self._admitted(request, now_s)
+        most, held = holder.key.quota.max_sessions, self._bindings.open_sessions(holder.name)
         if most is not None and held >= most:
-            message = f"key {name!r} has {held} sessions open; allowed are {most}"
-            self._refusals.refuse(name, Reason.SESSIONS, OverloadedError(message), now_s)
-        return Opening(self._bindings, name, holder)
+            message = f"key {holder.name!r} has {held} sessions open; allowed are {most}"
+            self._refusals.refuse(holder.name, Reason.SESSIONS, OverloadedError(message), now_s)
+        return holder.name
 
-    def adopt(self, session: SessionId, key: str | None) -> None:
-        """Binds a session that comes from another replica to the name of the key that started it there."""
+    def bind(self, session: SessionId, key: str | None) -> None:
+        """Keeps an open session for the key of this name, here or in another replica it was started under."""
         if self.guarded and key is not None:
             self._bindings.bind(session, key)
-
-    def key_of(self, session: SessionId) -> str | None:
-        """Returns the name of the key that started an open session; None where it needed none."""
-        return self._bindings.holder(session)
 
     def ended(self, session: SessionId) -> None:
         """Gives back the place of a session that is over, or has gone to another replica."""
         self._bindings.end(session)
+
+    def may_see(self, credentials: Credentials | None, now_s: float) -> bool:
+        """Returns whether credentials, whose token signs an empty session, open what only administrators see."""
+        if not self.guarded:
+            return True
+        try:
+            holder = self._identity.holder(StepRequest("", StepKind.AUTO, b"", credentials=credentials), now_s)
+        except UnauthorizedError:
+            return False
+        return holder.key.admin
 
     def usage(self) -> dict[str, dict[str, int]]:
         """Returns what each key has done here by its name: steps, open sessions, and refusals by reason."""
@@ -139,9 +147,14 @@ class Doors:
             message = f"key {holder.name!r} may not be used for the purpose {purpose}{default}; allowed: {names}"
             self._refusals.refuse(holder.name, Reason.PURPOSE, UnauthorizedError(message), now_s)
 
-    def _check_binding(self, request: StepRequest, name: str, now_s: float) -> None:
-        session, bindings = request.session, self._bindings
-        bound = bindings.holder(session) if request.kind is StepKind.START else bindings.last_holder(session)
-        if bound is not None and bound != name:
-            message = f"session {session!r} was started under another key; allowed is the one that started it"
-            self._refusals.refuse(name, Reason.SESSION, UnauthorizedError(message), now_s)
+    def _admitted(self, request: StepRequest, now_s: float) -> Holder:
+        """Returns the holder of a key that a door has admitted."""
+        given = request.credentials
+        if given is None:
+            message = "the step was admitted by a replica that asks for no key; send it again with one"
+            self._refusals.refuse(NOBODY, Reason.EXCHANGE, UnauthorizedError(message), now_s)
+        holder, known = self._holders.find(given.key)
+        if not known:
+            message = "keys are being exchanged; send the step again"
+            self._refusals.refuse(NOBODY, Reason.EXCHANGE, OverloadedError(message), now_s)
+        return holder

@@ -11,15 +11,13 @@ from app.sessions.refusals import NOBODY
 class Holder:
     """A key and what has been done with it."""
 
-    __slots__ = ("_key_bytes", "bucket", "grant", "key", "name", "opening", "steps")
+    __slots__ = ("_key_bytes", "bucket", "grant", "key", "name", "steps")
 
     def __init__(self, key: Key) -> None:
         self.name = key.name
         self.grant = Grant(key.name)
         self.steps = 0
         """Steps admitted."""
-        self.opening = 0
-        """Starts under way."""
         self.bucket: TokenBucket | None = None
         """What is left of its rate; None where that is not limited."""
         self.renew(key)

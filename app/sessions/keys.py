@@ -45,6 +45,8 @@ class Key:
     static_token: bool = False
     """Whether the token that signs neither time nor session is good, for clients that cannot sign."""
     quota: Quota = Quota()
+    admin: bool = False
+    """Whether it opens what only administrators see."""
 
     def __post_init__(self) -> None:
         """Refuses a key that asks for a token that nobody could make.

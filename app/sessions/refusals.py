@@ -19,11 +19,18 @@ class Reason(StrEnum):
 
     NO_KEY = "no_key"
     CREDENTIALS = "credentials"
+    """The key is unknown or the token wrong."""
     TIME = "time"
+    """The token is good, its time is not."""
     PURPOSE = "purpose"
     SESSION = "session"
+    """The session is another key's."""
     RATE = "rate"
+    """More steps than the quota."""
     SESSIONS = "sessions"
+    """More open sessions than the quota."""
+    EXCHANGE = "exchange"
+    """Two replicas do not have the same keys at this moment."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +57,12 @@ class Refusals:
 
     def refuse(self, key: str, reason: Reason, error: StepError, now_s: float) -> NoReturn:
         """Counts a refusal and raises its error.
+
+        Args:
+          key: Name of the key; ``(none)`` where none is known.
+          reason: Why.
+          error: What the client is told.
+          now_s: Seconds of any clock, the same for all refusals of one reason.
 
         Raises:
           StepError: The one that is given.

@@ -6,6 +6,7 @@ import pytest
 
 from app.errors import OverloadedError, StepError, UnauthorizedError
 from app.sessions import holders, tokens
+from app.sessions.bindings import OVER_KEPT, Bindings
 from app.sessions.doors import Doors
 from app.sessions.keys import Key, Quota
 from app.sessions.refusals import NOBODY, NOTICE_EVERY_S, Reason, Refusal
@@ -43,9 +44,20 @@ def refusal(got: Doors, request: StepRequest, now_s: float = NOW) -> StepError:
 
 
 def open_session(got: Doors, session: str, key: str, now_s: float = NOW) -> None:
+    """Does what a table does at a start."""
     request = step(StepKind.START, session, Credentials(key))
-    with got.opening(request, got.admit(request, now_s), now_s) as opening:
-        opening.opened(session)
+    got.admit(request, now_s)
+    got.check(request, now_s)
+    got.bind(session, got.place(request, now_s))
+
+
+def foreign(got: Doors, kind: StepKind, session: str, key: str) -> bool:
+    """Returns whether a session is another key's."""
+    try:
+        got.check(step(kind, session, Credentials(key)), NOW)
+    except UnauthorizedError as error:
+        return "another key" in str(error)
+    return False
 
 
 # Keys
@@ -259,43 +271,65 @@ def test_the_purpose_of_a_tick_is_not_looked_at() -> None:
 
 
 def test_a_session_answers_to_the_key_that_started_it_alone() -> None:
-    other = Key("other", "the other key")
-    got = doors(PLAIN, other)
-    open_session(got, "g", PLAIN.key)
-    for kind in (StepKind.START, StepKind.TICK, StepKind.STOP):
-        error = refusal(got, step(kind, "g", Credentials(other.key)))
-        assert (error.code, "another key" in str(error)) == ("unauthorized", True)
-        assert got.admit(step(kind, "g", Credentials(PLAIN.key)), NOW)
-
-
-def test_a_forwarded_step_is_trusted_but_for_the_key_of_its_session() -> None:
     got = doors(PLAIN, Key("other", "the other key"))
     open_session(got, "g", PLAIN.key)
-    assert got.forwarded(step(), "plain", NOW).key == "plain"
-    for key in ("other", "unheard of", None):
-        with pytest.raises(UnauthorizedError, match="another key"):
-            got.forwarded(step(), key, NOW)
-    assert got.forwarded(step(session="h"), "unheard of", NOW).key == "unheard of"
-    assert got.usage()["plain"]["steps"] == 1, "the replica that admitted the step has counted it"
+    for kind in (StepKind.START, StepKind.TICK, StepKind.STOP):
+        assert foreign(got, kind, "g", "the other key")
+        assert not foreign(got, kind, "g", PLAIN.key)
+        assert not foreign(got, kind, "h", "the other key")
+    assert got.usage()["other"] == {"steps": 0, "sessions": 0, "refused_session": 3}
+
+
+def test_the_owner_of_a_session_does_not_check_a_forwarded_step_again() -> None:
+    got = doors(SIGNED)
+    forwarded = step(StepKind.START, "g", Credentials("signed"))
+    got.check(forwarded, NOW)
+    assert got.place(forwarded, NOW) == "signed"
+    assert got.usage()["signed"]["steps"] == 0, "the replica that admitted the step has counted it"
+
+
+def test_a_forwarded_step_under_a_key_that_is_not_read_yet_is_to_be_sent_again() -> None:
+    got = doors(PLAIN)
+    forwarded = step(StepKind.START, "g", Credentials("the newest key"))
+    for ask in (got.check, got.place):
+        with pytest.raises(OverloadedError, match="send the step again"):
+            ask(forwarded, NOW)
+        with pytest.raises(UnauthorizedError, match="a replica that asks for no key"):
+            ask(step(), NOW)
+
+
+def test_a_session_of_before_there_were_keys_goes_on_with_any() -> None:
+    got = doors(PLAIN)
+    got.bind("g", None)
+    got.check(step(who=Credentials(PLAIN.key)), NOW)
+    assert got.usage()["plain"]["sessions"] == 0
+
+
+def test_without_keys_sessions_are_everybodys() -> None:
+    got = Doors(None, Purpose.PLAY)
+    got.check(step(), NOW)
+    assert got.place(step(StepKind.START), NOW) is None
+    got.bind("g", "a key of before")
+    got.check(step(who=Credentials("another")), NOW)
+    got.ended("g")
 
 
 def test_the_last_reply_of_a_session_that_is_over_is_for_its_key_and_its_id_for_all() -> None:
     got = doors(PLAIN, Key("other", "the other key"))
     open_session(got, "g", PLAIN.key)
     got.ended("g")
-    assert refusal(got, step(StepKind.STOP, "g", Credentials("the other key"))).code == "unauthorized"
+    assert foreign(got, StepKind.STOP, "g", "the other key")
     open_session(got, "g", "the other key")
-    assert refusal(got, step(StepKind.STOP, "g", Credentials(PLAIN.key))).code == "unauthorized"
+    assert foreign(got, StepKind.STOP, "g", PLAIN.key)
 
 
-def test_a_session_that_comes_from_another_replica_keeps_its_key() -> None:
-    here, there = doors(PLAIN, Key("other", "the other key")), doors(PLAIN)
-    open_session(there, "g", PLAIN.key)
-    here.adopt("g", there.key_of("g"))
-    there.ended("g")
-    assert refusal(here, step(who=Credentials("the other key"))).code == "unauthorized"
-    assert here.usage()["plain"]["sessions"] == 1
-    assert there.usage()["plain"]["sessions"] == 0
+def test_sessions_that_are_over_are_remembered_up_to_a_number() -> None:
+    bindings = Bindings()
+    for number in range(OVER_KEPT + 1):
+        bindings.bind(str(number), "a")
+        bindings.end(str(number))
+    assert (bindings.last_holder("0"), bindings.last_holder("1")) == (None, "a")
+    assert bindings.open_sessions("a") == 0
 
 
 # Quotas
@@ -315,30 +349,12 @@ def test_a_key_opens_no_more_sessions_than_it_may_and_one_that_ends_makes_room()
         open_session(got, "e", "the key")
 
 
-def test_starts_under_way_take_places_and_give_them_back_when_they_fail() -> None:
-    got = doors(Key("small", "the key", quota=Quota(max_sessions=1)))
-    start = step(StepKind.START, "", Credentials("the key"))
-    with got.opening(start, got.admit(start, NOW), NOW), pytest.raises(OverloadedError):
-        got.opening(start, got.admit(start, NOW), NOW)
-
-    def fails() -> None:
-        with got.opening(start, got.admit(start, NOW), NOW):
-            raise RuntimeError("the agent")
-
-    for _ in range(3):
-        with pytest.raises(RuntimeError):
-            fails()
-    open_session(got, "a", "the key")
-
-
 def test_a_start_that_is_repeated_takes_no_second_place() -> None:
     got = doors(Key("small", "the key", quota=Quota(max_sessions=1)))
     open_session(got, "a", "the key")
+    got.ended("a")  # The table closes the old episode before the new one.
     open_session(got, "a", "the key")
-    start = step(StepKind.START, "a", Credentials("the key"))
-    with got.opening(start, got.admit(start, NOW), NOW) as opening:
-        got.ended("a")  # The table closes the old episode first.
-        opening.opened("a")
+    got.bind("a", "small")
     assert got.usage()["small"]["sessions"] == 1
 
 
@@ -352,6 +368,19 @@ def test_more_steps_than_the_rate_are_told_it_and_cost_another_key_nothing() -> 
     assert "'slow' sends more steps than the 10 a second" in str(error)
     assert got.admit(step(who=Credentials(PLAIN.key)), NOW)
     assert got.admit(request, NOW + 0.25)
+
+
+# Administrators
+
+
+def test_only_a_key_that_says_so_opens_what_administrators_see() -> None:
+    admin = Key("admin", "admin", SECRET, require_token=True, admin=True)
+    got = doors(admin, SIGNED, PLAIN)
+    assert got.may_see(signed("", key="admin"), NOW)
+    for who in (None, signed(""), Credentials(PLAIN.key), Credentials("admin"), signed("g", key="admin")):
+        assert not got.may_see(who, NOW)
+    assert not got.may_see(signed("", key="admin"), NOW + CLOCK_SKEW_S + 1)
+    assert Doors(None, Purpose.PLAY).may_see(None, NOW)
 
 
 # Exchange of keys
