@@ -22,6 +22,7 @@ from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest, refusal
 from deployments.agents import ActorArgs, AgentMaker
 from deployments.game_port import max_body_bytes, open_port, peer_host, take_port
+from deployments.keys import DoorKeeper
 from deployments.plane import GamePlane
 from deployments.serve_port import read_request, response
 from deployments.steps import StepService
@@ -30,6 +31,8 @@ SWEEP_S: Final = 1.0
 """Seconds between two looks for idle games."""
 HAND_OVER_S: Final = 15.0
 """Longest time in which the games are handed to other replicas."""
+LEAVE_S: Final = 5.0
+"""Longest wait for connections that never reconnect, of whose games this replica goes on to tell the answers."""
 FLUSH_S: Final = 3.0
 """Longest wait for the last rows and reports when the replica goes."""
 
@@ -65,12 +68,13 @@ class ActorReplica:
         self._peer_port = await open_port(self._config, self._answer_peer, 0, shared=False)
         own = Replica(self._name, peer_host(self._config), self._peer_port.port, actor=args.actor)
         purpose = Purpose.TRAIN if args.config.run.mode == "train" else Purpose.PLAY
+        self._keeper = DoorKeeper(self._config.access, purpose)
         self._plane = self._make_plane(trial, own, args.service.cluster_secret, purpose)
         await self._plane.members.join()
         self._service = StepService(self._plane.step, self._plane.table.step, self._status)
         self._game_port = await open_port(self._config, self._service, self._guard.port, shared=True)
         loop = asyncio.get_running_loop()
-        work = (self._sweep(), *self._plane.work(), *self._agents.work())
+        work = (self._sweep(), *self._plane.work(), *self._keeper.work(), *self._agents.work())
         self._tasks = [loop.create_task(one) for one in work]
 
     async def __call__(self, request: Request) -> Response:
@@ -90,11 +94,13 @@ class ActorReplica:
     async def __del__(self) -> None:
         """Drains: refuses starts, answers what is queued, hands the open games on and sends their rows."""
         self._plane.table.draining = True
-        await self._game_port.close()
+        await self._game_port.drain()
         with contextlib.suppress(Exception):  # The stores may be gone already, and with them who would take a game.
             async with asyncio.timeout(HAND_OVER_S):
                 await self._plane.drain()
+        await self._game_port.until_left(LEAVE_S if self._plane.table.games.moved else 0.0)
         await self._plane.table.end_all()
+        await self._game_port.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
@@ -119,6 +125,7 @@ class ActorReplica:
             secret,
             limits,
             purpose,
+            self._keeper,
             self._agents.make,
             lambda: f"{self._name}.{secrets.token_hex(6)}",
             asyncio.get_running_loop().time,
@@ -153,4 +160,6 @@ class ActorReplica:
             "sessions": len(self._plane.table),
             "counts": dict(self._agents.counts),
             "versions": self._agents.versions(),
+            "connections": dict(self._game_port.counts),
+            "keys": self._keeper.status(),
         }

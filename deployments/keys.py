@@ -14,7 +14,8 @@ from app.errors import ConfigError
 from app.sessions.doors import Doors
 from app.sessions.keys import Key, Quota
 from app.sessions.refusals import Refusal
-from app.types import Purpose
+from app.types import Purpose, SessionId
+from app.wire.steps import StepRequest
 
 POLL_S: Final = 1.0
 """Seconds between two looks at the keys file: soon enough to lock somebody out, and a look costs one stat."""
@@ -57,6 +58,38 @@ class DoorKeeper:
         if not self.doors.guarded:
             return {}
         return {"loaded_at": self._loaded_at, "keys": self._count, "error": self._error}
+
+    def admit(self, request: StepRequest) -> None:
+        """Does nothing where a step that came from outside may be taken.
+
+        Raises:
+          StepError: It may not.
+        """
+        self.doors.admit(request, self._clock())
+
+    def check(self, request: StepRequest) -> None:
+        """Does nothing where the session of an admitted step is its key's.
+
+        Raises:
+          StepError: It is another's.
+        """
+        self.doors.check(request, self._clock())
+
+    def place(self, request: StepRequest) -> str | None:
+        """Returns the name of the key that one more session would belong to.
+
+        Raises:
+          StepError: That key may open no more.
+        """
+        return self.doors.place(request, self._clock())
+
+    def bind(self, session: SessionId, key: str | None) -> None:
+        """Keeps an open session for a key."""
+        self.doors.bind(session, key)
+
+    def ended(self, session: SessionId) -> None:
+        """Gives the place of a session back."""
+        self.doors.ended(session)
 
     async def look(self) -> None:
         """Takes the keys of the file if it has changed."""

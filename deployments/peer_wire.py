@@ -20,6 +20,8 @@ def step_headers(request: StepRequest) -> dict[str, str]:
         headers["seq"] = str(request.seq)
     if request.deadline_ms is not None:
         headers["deadline_ms"] = str(int(request.deadline_ms))
+    if request.credentials is not None:
+        headers["key"] = request.credentials.key
     if request.delta:
         headers["delta"] = "1"
     return headers

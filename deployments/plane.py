@@ -14,6 +14,7 @@ from app.wire.steps import StepReply, StepRequest
 from deployments.batched import Batched
 from deployments.forward import Forwarding
 from deployments.handover import HandOver
+from deployments.keys import DoorKeeper
 from deployments.links import SECRET_HEADER, Links
 from deployments.members import Members
 from deployments.peer_wire import elsewhere
@@ -37,6 +38,7 @@ class GamePlane:
         secret: str,
         limits: Limits,
         purpose: Purpose,
+        keeper: DoorKeeper,
         make_agent: MakeAgent,
         mint: Callable[[], SessionId],
         clock: Callable[[], float],
@@ -51,6 +53,7 @@ class GamePlane:
           secret: What the replicas of this service alone know.
           limits: Bounds of the games here.
           purpose: Purpose of a start that names none.
+          keeper: Decides who may play.
           make_agent: Builds the agent of a session.
           mint: Returns an id that nobody has.
           clock: Returns seconds that never go back.
@@ -59,7 +62,10 @@ class GamePlane:
         self._secret = secret
         snapshots = None if limits.snapshot_every_ticks is None else trial.snapshots
         self.saver = None if snapshots is None else Saver(snapshots, counts)
-        self.table = SessionTable(make_agent, limits, purpose, mint, clock, counts, self._claim, self.saver)
+        self._keeper = keeper if keeper.doors.guarded else None
+        self.table = SessionTable(
+            make_agent, limits, purpose, mint, clock, counts, self._claim, self.saver, self._keeper
+        )
         self.links = Links(secret)
         self.members = Members(trial.directory, own, port, self.table)
         self.members.rejoined = self._save_again
@@ -69,7 +75,13 @@ class GamePlane:
         self._forwarding = Forwarding(self.table, self.members, self.links, self._recovery)
 
     async def step(self, request: StepRequest) -> StepReply:
-        """Returns the answer to a step, wherever its game is held."""
+        """Returns the answer to a step from outside, wherever its game is held.
+
+        Raises:
+          StepError: It is not admitted, or cannot be answered.
+        """
+        if self._keeper is not None:
+            self._keeper.admit(request)
         return await self._forwarding.step(request)
 
     async def answer_peer(self, service: StepService, request: HttpRequest) -> HttpReply:

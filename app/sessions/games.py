@@ -86,6 +86,11 @@ class Games:
         """Forgets a game without a word to anybody."""
         self._held.pop(game.id, None)
 
+    @property
+    def moved(self) -> int:
+        """Returns how many games were handed on from here and are remembered."""
+        return len(self._moved)
+
     def moved_to(self, game: str) -> str | None:
         """Returns the replica that a game was handed to; None where it was not handed on from here."""
         return self._moved.get(game)

@@ -83,6 +83,7 @@ class Session:
         "delta",
         "game",
         "id",
+        "key",
         "lock",
         "purpose",
         "replies",
@@ -102,6 +103,8 @@ class Session:
         self.agent = agent
         self.board = board
         self.purpose = purpose
+        self.key: str | None = None
+        """Name of the key that it was started under; None where nobody needs one."""
         self.ticks_key = f"ticks_{purpose}"
         """Name of the counter of its ticks."""
         self.lock = asyncio.Lock()

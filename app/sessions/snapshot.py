@@ -34,6 +34,7 @@ def save_session(session: Session) -> SavedSession:
         "id": session.id,
         "game": session.game.id,
         "purpose": str(session.purpose),
+        "key": session.key,
         "seq": session.seq,
         "resumed_at": session.resumed_at,
         "started": reply_state(session.started),
@@ -65,6 +66,7 @@ async def restore_session(table: SessionTable, game: Game, data: bytes, *, crash
         state = packed["session"]
         session = table.make(state["id"], game, Purpose(state["purpose"]))
         session.resume(state["seq"])
+        session.key = state["key"]
         session.started = reply_of_state(session.id, state["started"])
         for reply in state["replies"]:
             session.replies.add(reply_of_state(session.id, reply))

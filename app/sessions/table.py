@@ -49,6 +49,30 @@ class Save(Protocol):
         """Returns once the snapshot is kept, or has failed for good."""
 
 
+class Guard(Protocol):
+    """Keeps sessions for the keys that started them."""
+
+    def check(self, request: StepRequest) -> None:
+        """Does nothing where the session is the key's.
+
+        Raises:
+          StepError: It is another's.
+        """
+
+    def place(self, request: StepRequest) -> str | None:
+        """Returns the name of the key that one more session would belong to.
+
+        Raises:
+          StepError: That key may open no more.
+        """
+
+    def bind(self, session: SessionId, key: str | None) -> None:
+        """Keeps an open session for a key."""
+
+    def ended(self, session: SessionId) -> None:
+        """Gives the place of a session back."""
+
+
 @dataclass(frozen=True, slots=True)
 class Limits:
     """Bounds of one table."""
@@ -74,6 +98,7 @@ class SessionTable:
         counts: Counter[str],
         claim: Callable[[str], Awaitable[int]] | None = None,
         save: Save | None = None,
+        guard: Guard | None = None,
     ) -> None:
         """Makes an empty table.
 
@@ -87,6 +112,7 @@ class SessionTable:
           claim: Makes this replica the owner of a game and returns the claim's epoch, or raises a ``StepError``;
             None where there is nobody to ask.
           save: Keeps snapshots; None keeps none.
+          guard: Keeps sessions for their keys; None where nobody needs one.
         """
         self._make_agent = make_agent
         self.limits = limits
@@ -94,6 +120,7 @@ class SessionTable:
         self._mint = mint
         self._clock = clock
         self._save = save
+        self._guard = guard
         self._deadlines = Deadlines(limits.step_timeout_s)
         self.sessions: dict[SessionId, Session] = {}
         """Open sessions."""
@@ -165,6 +192,8 @@ class SessionTable:
         if not session.game.sessions:
             self.games.playing += 1
         session.game.sessions[session.id] = session
+        if self._guard is not None:
+            self._guard.bind(session.id, session.key)
         if (before := self.stopped.pop(session.id)) is not None:
             self.games.lose_reply(before.game)
 
@@ -175,6 +204,8 @@ class SessionTable:
         if not session.game.sessions:
             self.games.playing -= 1
         session.wake()
+        if self._guard is not None:
+            self._guard.ended(session.id)
         if self._save is not None:
             self.left.append((session.game.id, session.id))
         self.games.close_if_over(session.game)
@@ -242,6 +273,8 @@ class SessionTable:
             return await self._start(request)
         if request.kind is StepKind.AUTO:
             return await self._auto(request, limit)
+        if self._guard is not None:
+            self._guard.check(request)
         while (session := self.sessions.get(request.session)) is not None:
             await session.in_turn(request.seq)
             session.queued(1)
@@ -279,6 +312,8 @@ class SessionTable:
         return reply
 
     async def _start(self, request: StepRequest) -> StepReply:
+        if self._guard is not None:
+            self._guard.check(request)
         while (existing := self.sessions.get(request.session)) is not None:
             async with existing.lock:
                 if not self._is_open(existing):
@@ -293,6 +328,7 @@ class SessionTable:
         try:
             purpose = request.purpose or self._default_purpose
             session = self.make(session_id, game, purpose)
+            session.key = None if self._guard is None else self._guard.place(request)
             if session_id in self.sessions:  # Another start was faster while the game was claimed.
                 return await self._start(request)
             return await self._begin(session, request)
