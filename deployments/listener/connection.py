@@ -58,6 +58,11 @@ class Connection(asyncio.Protocol):
         self._transport = None
         self._forget_if_done()
 
+    @property
+    def ending(self) -> bool:
+        """Whether its last bytes are written and it waits for the peer to close."""
+        return self._closing_s is not None
+
     def tasks(self) -> Iterable[asyncio.Task[None]]:
         """Returns the tasks that answer its requests."""
         return ()

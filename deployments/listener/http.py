@@ -1,8 +1,9 @@
 """HTTP/1.1 connections."""
 
+import asyncio
 import logging
 
-from app.errors import AgentError, StepError
+from app.errors import AgentError, DrainingError, StepError
 from app.wire.http import CONTINUE, HttpRequest, refusal
 from app.wire.http_reader import HttpReader
 from deployments.listener.ordered import OrderedConnection, Slot
@@ -51,4 +52,29 @@ class HttpConnection(OrderedConnection[HttpRequest]):
             self._transport.write(CONTINUE)
 
     def _refuse(self, error: StepError) -> None:
-        self._put(refusal(error).encoded(close=True), close=True)
+        upgrade = self._http.upgrade
+        if upgrade is None or upgrade.path != "/ws" or self._slots or self._transport is None:
+            self._put(refusal(error).encoded(close=True), close=True)
+        elif self._port.draining:
+            self._put(refusal(DrainingError("this port takes no new WebSocket")).encoded(close=True), close=True)
+        else:
+            self._hand_over(upgrade, self._transport)
+
+    def _hand_over(self, upgrade: HttpRequest, transport: asyncio.Transport) -> None:
+        """Makes way for a WebSocket, or tells why there is none."""
+        from app.wire.websocket import handshake  # noqa: PLC0415  # Few need the library, and all would wait for it.
+        from deployments.listener.websocket import WebSocketConnection  # noqa: PLC0415  # As above.
+
+        reply, accepted = handshake(upgrade)
+        if not accepted:
+            self._put(reply, close=True)
+            return
+        self._port.counts["connections_websocket"] += 1
+        connection = WebSocketConnection(self._port)
+        self._transport = None
+        self._port.open.discard(self)
+        transport.set_protocol(connection)
+        connection.connection_made(transport)
+        transport.write(reply)
+        if self._http.rest:
+            connection.data_received(self._http.rest)

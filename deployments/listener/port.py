@@ -22,6 +22,8 @@ SWEEPS: Final = 4
 """Looks at all connections within the shortest time-out."""
 MAX_SWEEP_S: Final = 1.0
 """Longest time between two looks."""
+FAREWELL_S: Final = 1.0
+"""Longest wait for peers to read their last replies and close, when the port ends."""
 
 _log = logging.getLogger(__name__)
 
@@ -148,18 +150,22 @@ class Connections:
         if tasks and (left_s := deadline_s - self.loop.time()) > 0:
             await asyncio.wait(tasks, timeout=left_s)
         await self._end(list(self.open))
+        await self.until_left(min(FAREWELL_S, max(0.0, deadline_s - self.loop.time())))
+        for connection in list(self.open):
+            connection.close()
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None
 
     async def _end(self, connections: "list[Connection]") -> None:
-        """Cancels what still runs and closes the connections."""
+        """Cancels what still runs and closes the connections, but for those that wait for their peer to do so."""
         tasks = [task for connection in connections for task in connection.tasks()]
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
         for connection in connections:
-            connection.close()
+            if not connection.ending:
+                connection.close()
 
     def _sweep_s(self) -> float:
         shortest_s = min(self.limits.header_timeout_s, self.limits.idle_timeout_s)
