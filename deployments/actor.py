@@ -21,7 +21,8 @@ from app.stores.trial import Trial
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest, refusal
 from deployments.agents import ActorArgs, AgentMaker
-from deployments.game_port import max_body_bytes, open_port, peer_host, take_port
+from deployments.game_port import DRAIN_S, max_body_bytes, open_port, peer_host, take_port
+from deployments.grpc_port import open_grpc_port
 from deployments.keys import DoorKeeper
 from deployments.plane import GamePlane
 from deployments.serve_port import read_request, response
@@ -73,6 +74,7 @@ class ActorReplica:
         await self._plane.members.join()
         self._service = StepService(self._plane.step, self._plane.table.step, self._status)
         self._game_port = await open_port(self._config, self._service, self._guard.port, shared=True)
+        self._grpc_port = await open_grpc_port(self._config, self._service, args.owner)
         loop = asyncio.get_running_loop()
         work = (self._sweep(), *self._plane.work(), *self._keeper.work(), *self._agents.work())
         self._tasks = [loop.create_task(one) for one in work]
@@ -95,6 +97,8 @@ class ActorReplica:
         """Drains: refuses starts, answers what is queued, hands the open games on and sends their rows."""
         self._plane.table.draining = True
         await self._game_port.drain()
+        if self._grpc_port is not None:
+            await self._grpc_port.close(DRAIN_S)
         with contextlib.suppress(Exception):  # The stores may be gone already, and with them who would take a game.
             async with asyncio.timeout(HAND_OVER_S):
                 await self._plane.drain()

@@ -1,5 +1,6 @@
 """Kept connections to the other replicas."""
 
+import asyncio
 from collections.abc import Mapping
 from typing import Final
 
@@ -14,6 +15,12 @@ BUSY: Final = 8
 """Requests under way on every connection from which on another one is opened."""
 CONNECT_TIMEOUT_S: Final = 2.0
 """Longest wait for a connection to a replica."""
+PROBES: Final = 20
+"""Looks at a replica that has lost a connection: a killed process closes its sockets one after another."""
+PROBE_PAUSE_S: Final = 0.05
+"""Pause between two of them."""
+PROBE_TIMEOUT_S: Final = 1.0
+"""Longest wait for the answer to one."""
 
 
 class ReplicaGoneError(Exception):
@@ -41,7 +48,7 @@ class Links:
             return await connection.request("POST", path, {**headers, SECRET_HEADER: self._secret}, body, timeout_s)
         except ConnectionLostError:
             if not connection.usable:
-                await self._connection(replica)  # Raises where its process is gone, and this request with it.
+                await self._probe(replica)
             raise
 
     async def close(self) -> None:
@@ -50,6 +57,21 @@ class Links:
             for connection in connections:
                 await connection.close()
         self._connections.clear()
+
+    async def _probe(self, replica: Replica) -> None:
+        """Does nothing where the replica answers; a process that is about to be gone is watched until it is.
+
+        Raises:
+          ReplicaGoneError: Its process is gone, and all that was under way with it.
+        """
+        for _ in range(PROBES):
+            try:
+                connection = await self._connection(replica)
+                await connection.request("GET", "/healthz", {SECRET_HEADER: self._secret}, b"", PROBE_TIMEOUT_S)
+            except ConnectionLostError:
+                await asyncio.sleep(PROBE_PAUSE_S)
+            else:
+                return
 
     async def _connection(self, replica: Replica) -> HttpConnection:
         usable = [connection for connection in self._connections.get(replica.name, ()) if connection.usable]
