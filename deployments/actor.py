@@ -67,12 +67,14 @@ class ActorReplica:
         self._agents = AgentMaker(args, trial, remote_models)
         self._guard = await take_port(self._config, args.actor, args.owner, trial.directory)
         self._peer_port = await open_port(self._config, self._answer_peer, 0, shared=False)
-        own = Replica(self._name, peer_host(self._config), self._peer_port.port, actor=args.actor)
+        host = peer_host(self._config)
+        own = Replica(self._name, host, self._peer_port.port, actor=args.actor)
         purpose = Purpose.TRAIN if args.config.run.mode == "train" else Purpose.PLAY
         self._keeper = DoorKeeper(self._config.access, purpose)
         self._plane = self._make_plane(trial, own, args.service.cluster_secret, purpose)
-        await self._plane.members.join()
-        self._service = StepService(self._plane.step, self._plane.table.step, self._status)
+        self._service = StepService(self._plane.step, self._plane.step_here, self._status, max_body_bytes(self._config))
+        self._direct_port = await open_port(self._config, self._service, 0, shared=False)
+        await self._plane.members.join(f"{host}:{self._direct_port.port}")
         self._game_port = await open_port(self._config, self._service, self._guard.port, shared=True)
         self._grpc_port = await open_grpc_port(self._config, self._service, args.owner)
         loop = asyncio.get_running_loop()
@@ -97,6 +99,7 @@ class ActorReplica:
         """Drains: refuses starts, answers what is queued, hands the open games on and sends their rows."""
         self._plane.table.draining = True
         await self._game_port.drain()
+        await self._direct_port.drain()
         if self._grpc_port is not None:
             await self._grpc_port.close(DRAIN_S)
         with contextlib.suppress(Exception):  # The stores may be gone already, and with them who would take a game.
@@ -105,6 +108,7 @@ class ActorReplica:
         await self._game_port.until_left(LEAVE_S if self._plane.table.games.moved else 0.0)
         await self._plane.table.end_all()
         await self._game_port.close()
+        await self._direct_port.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)

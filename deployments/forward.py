@@ -22,6 +22,7 @@ from deployments.links import Links, ReplicaGoneError
 from deployments.members import Members
 from deployments.peer_wire import read_reply, step_headers
 from deployments.recovery import Recovery
+from deployments.steps import Step
 
 FORWARD_TIMEOUT_S: Final = 30.0
 """Longest forwarded step; the owner's own limit is usually shorter."""
@@ -34,8 +35,18 @@ HOPS_MAX: Final = 3
 class Forwarding:
     """Answers a step here, or where its game is held."""
 
-    def __init__(self, table: SessionTable, members: Members, links: Links, recovery: Recovery) -> None:
+    def __init__(self, table: SessionTable, here: Step, members: Members, links: Links, recovery: Recovery) -> None:
+        """Makes the forwarding of one replica.
+
+        Args:
+          table: Tells which games are held here.
+          here: Answers their steps.
+          members: Who else is there.
+          links: Connections to them.
+          recovery: Brings games back whose owner is gone.
+        """
         self._table = table
+        self._here = here
         self._members = members
         self._links = links
         self._recovery = recovery
@@ -50,7 +61,7 @@ class Forwarding:
         """
         try:
             if request.kind is StepKind.AUTO or request.session in self._table:
-                return await self._table.step(request)
+                return await self._here(request)
             if request.kind is StepKind.START:
                 return await self._start(request)
         except GameElsewhereError as error:
@@ -58,7 +69,7 @@ class Forwarding:
         game = game_of(request.session)
         owner = self._owners.get(game) or await self._owner(game)
         if owner is None:
-            return await self._table.step(request)
+            return await self._here(request)
         return await self._at(owner, request)
 
     async def _start(self, request: StepRequest) -> StepReply:
@@ -70,14 +81,14 @@ class Forwarding:
                     return await self._send(replica, request)
                 except (OverloadedError, DrainingError, ConnectionLostError, ReplicaGoneError):
                     pass  # It has changed its mind, or is gone: then here.
-        return await self._table.step(request)
+        return await self._here(request)
 
     async def _at(self, owner: str, request: StepRequest) -> StepReply:
         """Sends a step to an owner, and on to where that has handed the game."""
         game = game_of(request.session)
         for _ in range(HOPS_MAX):
             if owner == self._members.own.name:
-                return await self._table.step(request)
+                return await self._here(request)
             try:
                 reply = await self._ask(owner, request)
             except GameElsewhereError as error:

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ray.exceptions import RayError
@@ -44,8 +45,13 @@ class Members:
         self.rejoined: Callable[[], Awaitable[None]] | None = None
         """Called when the directory, and the stores beside it, began anew."""
 
-    async def join(self) -> None:
-        """Enters the directory and learns who is there."""
+    async def join(self, endpoint: str) -> None:
+        """Enters the directory and learns who is there.
+
+        Args:
+          endpoint: ``host:port`` where clients reach this very replica.
+        """
+        self.own = replace(self.own, endpoint=endpoint)
         await self.directory.join(self.own, self._port, self._held())
         self._directory_name = (await self._report()).directory
 

@@ -8,7 +8,7 @@ from app.errors import BadRequestError, GameElsewhereError
 from app.sessions.directory import Replica
 from app.sessions.table import Limits, MakeAgent, SessionTable
 from app.stores.trial import Trial
-from app.types import Purpose, SessionId
+from app.types import Purpose, SessionId, StepKind
 from app.wire.http import HttpReply, HttpRequest
 from app.wire.steps import StepReply, StepRequest
 from deployments.batched import Batched
@@ -72,7 +72,7 @@ class GamePlane:
         self._claiming: Batched[str, tuple[Found, bool]] = Batched(lambda games: trial.directory.claim(games, own.name))
         self._recovery = Recovery(self.table, self.members, snapshots, counts)
         self._hand_over = HandOver(self.table, self.members, self.links, counts)
-        self._forwarding = Forwarding(self.table, self.members, self.links, self._recovery)
+        self._forwarding = Forwarding(self.table, self.step_here, self.members, self.links, self._recovery)
 
     async def step(self, request: StepRequest) -> StepReply:
         """Returns the answer to a step from outside, wherever its game is held.
@@ -83,6 +83,16 @@ class GamePlane:
         if self._keeper is not None:
             self._keeper.admit(request)
         return await self._forwarding.step(request)
+
+    async def step_here(self, request: StepRequest) -> StepReply:
+        """Returns the answer to an admitted step of a game that is held here; a start is told where that is.
+
+        Raises:
+          GameElsewhereError: The game is held by another replica.
+          StepError: The step cannot be answered.
+        """
+        reply = await self.table.step(request)
+        return reply._replace(endpoint=self.members.own.endpoint) if request.kind is StepKind.START else reply
 
     async def answer_peer(self, service: StepService, request: HttpRequest) -> HttpReply:
         """Returns the reply to another replica.

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 import orjson
 
 from app.errors import AgentError, StepError
+from app.wire.compression import deflate, inflate
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
 from app.wire.routes import unserved
 from app.wire.steps import (
@@ -37,17 +38,21 @@ class Step(Protocol):
 class StepService:
     """What the game port, the peer port and Serve's port have in common."""
 
-    def __init__(self, anywhere: Step, here: Step, status: Callable[[], dict[str, object]]) -> None:
+    def __init__(
+        self, anywhere: Step, here: Step, status: Callable[[], dict[str, object]], max_body_bytes: int
+    ) -> None:
         """Makes the service of one replica.
 
         Args:
           anywhere: Answers a step wherever its game is held.
           here: Answers a step of a game that is held here.
           status: Returns what ``/status`` shows; its ``healthy`` and ``ready`` decide ``/healthz`` and ``/readyz``.
+          max_body_bytes: Largest body, after it is unpacked.
         """
         self._anywhere = anywhere
         self._here = here
         self._status = status
+        self._max_body_bytes = max_body_bytes
 
     async def answer(self, request: HttpRequest) -> HttpReply:
         """Returns the reply to a request of a game core.
@@ -78,17 +83,21 @@ class StepService:
         return await self._route(request, self._here)
 
     async def _route(self, request: HttpRequest, step: Step) -> HttpReply:
-        if request.method == b"POST" and request.path == "/step":
-            _check_protocol(request)
-            return _reply(await step(step_of(request.fields, request.body)))
-        if request.method == b"POST" and request.path == "/steps":
-            _check_protocol(request)
-            steps = batch_of(request.fields, request.body)
-            answers = await self._batch(steps, step)
-            return HttpReply(200, batch_reply(steps, answers), headers=_version_header(answers))
+        if request.method == b"POST" and request.path in ("/step", "/steps"):
+            return _packed(await self._answered(request, step), request.fields.get("accept-encoding"))
         if request.method in (b"GET", b"HEAD"):
             return self._show(request)
         return unserved(request)
+
+    async def _answered(self, request: HttpRequest, step: Step) -> HttpReply:
+        _check_protocol(request)
+        encoding = request.fields.get("content-encoding")
+        body = request.body if encoding is None else inflate(request.body, encoding, self._max_body_bytes)
+        if request.path == "/step":
+            return _reply(await step(step_of(request.fields, body)))
+        steps = batch_of(request.fields, body)
+        answers = await self._batch(steps, step)
+        return HttpReply(200, batch_reply(steps, answers), headers=_version_header(answers))
 
     async def _batch(self, steps: list[StepRequest], step: Step) -> list[StepReply | StepError]:
         """Answers all items: those of one session in order, sessions side by side."""
@@ -120,6 +129,17 @@ class StepService:
         if wanted is None:
             return HttpReply(200, orjson.dumps(status))
         return HttpReply(200 if status[wanted] else 503, orjson.dumps(status))
+
+
+def _packed(reply: HttpReply, accept: str | None) -> HttpReply:
+    """Returns the reply, compressed where the client accepts it and it helps."""
+    if accept is None:
+        return reply
+    body, encoding = deflate(reply.body, accept)
+    if encoding is None:
+        return reply
+    headers = (*reply.headers, (b"Content-Encoding", encoding.encode()), (b"Vary", b"Accept-Encoding"))
+    return reply._replace(body=body, headers=headers)
 
 
 def _check_protocol(request: HttpRequest) -> None:

@@ -1,15 +1,25 @@
 import asyncio
+import gzip
 from typing import Any
 
 import orjson
 import pytest
 
-from app.errors import BadPayloadError, BadRequestError, OverloadedError, SessionUnknownError, StepError
+from app.errors import (
+    BadPayloadError,
+    BadRequestError,
+    BodyTooLargeError,
+    OverloadedError,
+    SessionUnknownError,
+    StepError,
+)
 from app.types import Purpose, SessionId, StepKind, Version
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
 from app.wire.steps import StepReply, StepRequest
 from deployments.steps import StepService
 from tests.sessions.fake_agent import BytesAgent, FakeAgent, Table
+
+MAX_BODY = 100_000
 
 
 def request(path: str, body: bytes = b"", method: bytes = b"POST", **fields: str) -> HttpRequest:
@@ -40,7 +50,7 @@ class Elsewhere:
 
 def service(table: Table, forward: Elsewhere | None = None, **status: object) -> StepService:
     shown: dict[str, object] = {"healthy": True, "ready": True} | status
-    return StepService(forward or table.table.step, table.table.step, lambda: shown)
+    return StepService(forward or table.table.step, table.table.step, lambda: shown, MAX_BODY)
 
 
 def header(reply: HttpReply, name: bytes) -> bytes | None:
@@ -233,3 +243,21 @@ async def test_a_full_table_is_told_to_the_item_that_found_it_full() -> None:
     answers = await batch(service(table), [{"session": "a", "kind": "start"}, {"session": "b", "kind": "start"}])
     assert answers[1]["error"]["code"] == OverloadedError.code
     assert table.table.sessions.keys() == {"a"}
+
+
+async def test_a_packed_body_is_unpacked_up_to_the_limit_and_the_reply_packed_where_that_is_accepted() -> None:
+    answerer = service(Table())
+    await answerer.answer(request("/step", session="s", step_kind="start"))
+    packed = gzip.compress(orjson.dumps("x" * 5_000))
+    reply = await answerer.answer(
+        request("/step", packed, session="s", content_encoding="gzip", accept_encoding="gzip")
+    )
+    assert header(reply, b"Content-Encoding") == b"gzip"
+    assert orjson.loads(gzip.decompress(reply.body)) == {"echo": "x" * 5_000}
+    plain = await answerer.answer(request("/step", packed, session="s", content_encoding="gzip"))
+    assert orjson.loads(plain.body) == {"echo": "x" * 5_000}
+    bomb = gzip.compress(bytes(MAX_BODY + 1))
+    with pytest.raises(BodyTooLargeError):
+        await answerer.answer(request("/step", bomb, session="s", content_encoding="gzip"))
+    with pytest.raises(BadRequestError, match="content-encoding is 'br'"):
+        await answerer.answer(request("/step", packed, session="s", content_encoding="br"))

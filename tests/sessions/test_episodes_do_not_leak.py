@@ -50,7 +50,7 @@ class Actor:
         limits = Limits(max_games=GAMES, idle_timeout_s=1000, step_timeout_s=20)
         clock = asyncio.get_running_loop().time
         self.table = SessionTable(self._make, limits, Purpose.TRAIN, lambda: "minted", clock, self.counts)
-        self.service = StepService(self.table.step, self.table.step, dict)
+        self.service = StepService(self.table.step, self.table.step, dict, 2**20)
 
     def push(self) -> None:
         if len(self.outbox):
