@@ -111,7 +111,7 @@ class HttpConnection(asyncio.Protocol):
         fields = "".join([f"{name}: {value}\r\n" for name, value in headers.items()])
         head = f"{method} {path} HTTP/1.1\r\nHost: {self._peer}\r\n{fields}Content-Length: {len(body)}\r\n\r\n"
         if head.count("\n") != len(headers) + 4 or head.count("\r") != len(headers) + 4:
-            raise ValueError(f"a line break in {method!r} {path!r} or the headers {dict(headers)!r}")
+            raise ValueError(f"a line break in {method!r} {path!r} or in one of the headers {list(headers)!r}")
         waiter: asyncio.Future[Reply] = self._loop.create_future()
         self._waiters.append(waiter)
         self._transport.write(head.encode("latin-1") + body)
