@@ -80,8 +80,8 @@ class HandOver:
             _log.exception("a game cannot be taken in")
             raise OverloadedError(f"the game cannot be taken in: {error}") from error
         self._table.games.enter(game)
-        for session, state in handed["stopped"]:
-            self._table.keep_stopped(session, game.id, reply_of_state(session, state))
+        for session, key, state in handed["stopped"]:
+            self._table.keep_stopped(session, game.id, reply_of_state(session, state), key)
         self._counts["games_taken_in"] += 1
         return HttpReply(OK, b"{}", JSON)
 
@@ -114,7 +114,7 @@ class HandOver:
     def _packed(self, game: Game) -> bytes:
         sessions: list[Tree] = [save_session(session).data for session in game.sessions.values()]
         stopped: list[Tree] = [
-            [kept.reply.session, reply_state(kept.reply)] for kept in self._table.stopped.of_game(game.id)
+            [kept.reply.session, kept.key, reply_state(kept.reply)] for kept in self._table.stopped.of_game(game.id)
         ]
         whole: Tree = {
             "from": self._members.own.name,

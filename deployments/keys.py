@@ -91,6 +91,10 @@ class DoorKeeper:
         """Gives the place of a session back."""
         self.doors.ended(session)
 
+    def was_of(self, session: SessionId, key: str | None) -> None:
+        """Keeps the last reply of a session that is over for a key."""
+        self.doors.was_of(session, key)
+
     async def look(self) -> None:
         """Takes the keys of the file if it has changed."""
         stamp, keys, error = await asyncio.to_thread(self._changed)

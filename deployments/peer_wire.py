@@ -1,5 +1,7 @@
 """Steps between replicas as HTTP requests and replies."""
 
+import re
+
 from app.client.reply import Reply
 from app.errors import AgentError, GameElsewhereError, StepError
 from app.types import Version
@@ -9,6 +11,9 @@ from app.wire.steps import StepReply, StepRequest, parse_json
 OWNER_HEADER = b"owner"
 """Names the replica that a game was handed to."""
 OK = 200
+
+_KEY = re.compile(r"[!-~]+")
+"""A key that a door may have admitted; where nobody needs one, clients may send any text, and none of it matters."""
 
 
 def step_headers(request: StepRequest) -> dict[str, str]:
@@ -20,7 +25,7 @@ def step_headers(request: StepRequest) -> dict[str, str]:
         headers["seq"] = str(request.seq)
     if request.deadline_ms is not None:
         headers["deadline_ms"] = str(int(request.deadline_ms))
-    if request.credentials is not None:
+    if request.credentials is not None and _KEY.fullmatch(request.credentials.key):
         headers["key"] = request.credentials.key
     if request.delta:
         headers["delta"] = "1"

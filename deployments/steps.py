@@ -1,6 +1,7 @@
 """Answers HTTP requests with the session table, and with other replicas where they hold the game."""
 
 import asyncio
+import logging
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
 
@@ -22,6 +23,9 @@ from app.wire.steps import (
 
 if TYPE_CHECKING:
     from app.types import SessionId
+
+
+_log = logging.getLogger(__name__)
 
 
 class Step(Protocol):
@@ -110,7 +114,8 @@ class StepService:
                 except StepError as error:
                     answers[at] = error
                 except Exception as error:  # noqa: BLE001  # A lost directory, say; the others get their answers.
-                    answers[at] = AgentError(f"the service failed: {type(error).__name__}: {error}")
+                    _log.exception("a step of a batch failed")
+                    answers[at] = AgentError(f"the service failed: {type(error).__name__}")
 
         sessions: dict[SessionId | int, list[int]] = {}
         for at, request in enumerate(steps):

@@ -44,6 +44,10 @@ class Bindings:
         self._counts[key] -= 1
         if not self._counts[key]:
             del self._counts[key]
+        self.was_of(session, key)
+
+    def was_of(self, session: SessionId, key: str) -> None:
+        """Notes under which key a session was that is over."""
         self._over[session] = key
         if len(self._over) > OVER_KEPT:
             self._over.popitem(last=False)

@@ -115,6 +115,11 @@ class Doors:
         """Gives back the place of a session that is over, or has gone to another replica."""
         self._bindings.end(session)
 
+    def was_of(self, session: SessionId, key: str | None) -> None:
+        """Keeps the last reply of a session that is over for the key of this name."""
+        if self.guarded and key is not None:
+            self._bindings.was_of(session, key)
+
     def may_see(self, credentials: Credentials | None, now_s: float) -> bool:
         """Returns whether credentials, whose token signs an empty session, open what only administrators see."""
         if not self.guarded:

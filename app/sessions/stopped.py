@@ -19,6 +19,8 @@ class Stopped(NamedTuple):
     stopped_at_s: float
     game: str
     reply: StepReply
+    key: str | None = None
+    """Name of the key that it was started under; None where nobody needs one."""
 
 
 class StoppedSessions:

@@ -72,6 +72,9 @@ class Guard(Protocol):
     def ended(self, session: SessionId) -> None:
         """Gives the place of a session back."""
 
+    def was_of(self, session: SessionId, key: str | None) -> None:
+        """Keeps the last reply of a session that is over for a key."""
+
 
 @dataclass(frozen=True, slots=True)
 class Limits:
@@ -220,12 +223,14 @@ class SessionTable:
         self.games.forget(game)
         self._leave_all(game)
 
-    def keep_stopped(self, session: SessionId, game: str, reply: StepReply) -> None:
-        """Keeps the last reply of a session that is over."""
+    def keep_stopped(self, session: SessionId, game: str, reply: StepReply, key: str | None) -> None:
+        """Keeps the last reply of a session that is over, for the key that it was started under."""
         if (before := self.stopped.pop(session)) is not None:
             self.games.lose_reply(before.game)
         self.games.keep_reply(game)
-        self.stopped.add(session, Stopped(self._clock(), game, reply))
+        self.stopped.add(session, Stopped(self._clock(), game, reply, key))
+        if self._guard is not None:
+            self._guard.was_of(session, key)
         self._expire_stopped()
 
     def make(self, session_id: SessionId, game: Game, purpose: Purpose) -> Session:
@@ -273,9 +278,9 @@ class SessionTable:
             return await self._start(request)
         if request.kind is StepKind.AUTO:
             return await self._auto(request, limit)
-        if self._guard is not None:
-            self._guard.check(request)
         while (session := self.sessions.get(request.session)) is not None:
+            if self._guard is not None:  # Each time: the id may have begun anew, under another key.
+                self._guard.check(request)
             await session.in_turn(request.seq)
             session.queued(1)
             try:
@@ -312,25 +317,28 @@ class SessionTable:
         return reply
 
     async def _start(self, request: StepRequest) -> StepReply:
-        if self._guard is not None:
-            self._guard.check(request)
         while (existing := self.sessions.get(request.session)) is not None:
             async with existing.lock:
                 if not self._is_open(existing):
                     continue
+                if self._guard is not None:
+                    self._guard.check(request)
                 if existing.seq == 0:  # A retry: nothing has happened since.
                     return existing.started
                 if request.seq is not None:
                     raise SessionExistsError(f"session {existing.id!r} has played {existing.seq} steps; stop it first")
                 await self._end(existing, EndCause.RESTARTED)
+        if self._guard is not None:
+            self._guard.place(request)  # No game is claimed, and no agent made, for who has no place.
         session_id = request.session or self._mint()
         game = await self.games.held(game_of(session_id), self._admit)
         try:
             purpose = request.purpose or self._default_purpose
-            session = self.make(session_id, game, purpose)
-            session.key = None if self._guard is None else self._guard.place(request)
             if session_id in self.sessions:  # Another start was faster while the game was claimed.
                 return await self._start(request)
+            key = None if self._guard is None else self._guard.place(request)
+            session = self.make(session_id, game, purpose)
+            session.key = key
             return await self._begin(session, request)
         finally:
             self.games.close_if_over(game)
@@ -357,7 +365,7 @@ class SessionTable:
         except Exception:  # The agent is broken, and the game core's game over: nothing would ever free its place.
             self.leave(session)
             raise
-        self.keep_stopped(session.id, session.game.id, reply)
+        self.keep_stopped(session.id, session.game.id, reply, session.key)
         self.leave(session)
         self.counts["stops"] += 1
         return reply
@@ -410,6 +418,8 @@ class SessionTable:
     def _of_absent(self, request: StepRequest) -> StepReply:
         reply = self.stopped.get(request.session)
         if reply is not None and request.kind is StepKind.STOP:
+            if self._guard is not None:
+                self._guard.check(request)
             return reply
         if (owner := self.games.moved_to(game_of(request.session))) is not None:
             raise GameElsewhereError(game_of(request.session), owner)

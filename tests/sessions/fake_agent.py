@@ -10,10 +10,10 @@ import orjson
 
 from app.sessions.blackboard import Board
 from app.sessions.session import EndCause
-from app.sessions.table import Limits, Save, SessionTable
+from app.sessions.table import Guard, Limits, Save, SessionTable
 from app.types import Purpose, SessionId, StepKind, Version
 from app.wire.payload import Codec, CodecKind, Payload, codec_of
-from app.wire.steps import Body, JsonBody, StepReply, StepRequest
+from app.wire.steps import Body, Credentials, JsonBody, StepReply, StepRequest
 from app.wire.trees import Tree
 
 
@@ -112,6 +112,7 @@ class Table:
         claim: Callable[[str], Awaitable[int]] | None = None,
         save: Save | None = None,
         snapshot_every_ticks: int | None = None,
+        guard: Guard | None = None,
     ) -> None:
         self.now_s = 1000.0
         self.made: list[FakeAgent] = []
@@ -140,6 +141,7 @@ class Table:
             self.counts,
             claim,
             save,
+            guard,
         )
 
     def agent(self, session: SessionId) -> FakeAgent:
@@ -155,8 +157,10 @@ class Table:
         seq: int | None = None,
         deadline_ms: float | None = None,
         purpose: Purpose | None = None,
+        key: str | None = None,
     ) -> StepReply:
-        return await self.table.step(StepRequest(session, StepKind(kind), body, purpose, seq, deadline_ms))
+        who = None if key is None else Credentials(key)
+        return await self.table.step(StepRequest(session, StepKind(kind), body, purpose, seq, deadline_ms, who))
 
     async def start(self, session: str = "s", **more: int) -> StepReply:
         return await self.step("start", session, **more)
