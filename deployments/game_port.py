@@ -7,7 +7,7 @@ from typing import Final
 
 from ray.util import get_node_ip_address
 
-from app.config.serving import ActorConfig
+from app.config.serving import ActorConfig, ConnectionLimits
 from app.stores.directory import DirectoryClient
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Answer, Connections, HttpOnly, Service
@@ -17,6 +17,8 @@ DRAIN_S: Final = 5.0
 """Longest wait for steps under way when a port closes."""
 ACCEPT_TURNS: Final = 3
 """Turns of the loop that accept what waits on a listening socket; one takes all that is there."""
+PEER_LIMITS: Final = ConnectionLimits(idle_timeout_s=7 * 24 * 3600)
+"""Links between replicas are kept: to close one that is about to be used would look like a dead replica."""
 
 
 class ListeningPort:
@@ -59,12 +61,14 @@ async def open_port(config: ActorConfig, service: Service | Answer, port: int, *
 
     Args:
       config: The actor.
-      service: Who answers; a function alone answers HTTP only, and the other protocols are told so.
+      service: Who answers; a function alone answers peers, by HTTP only.
       port: Port to listen on; 0 picks one.
       shared: Whether the kernel spreads the connections over all who listen.
     """
-    whole = HttpOnly(service) if callable(service) else service
-    connections = Connections(whole, max_body_bytes(config), config.connections)
+    if callable(service):
+        connections = Connections(HttpOnly(service), max_body_bytes(config), PEER_LIMITS)
+    else:
+        connections = Connections(service, max_body_bytes(config), config.connections)
     accept = partial(DetectingConnection, connections)
     server = await asyncio.get_running_loop().create_server(accept, config.host, port, reuse_port=shared or None)
     return ListeningPort(connections, server)
