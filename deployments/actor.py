@@ -21,17 +21,21 @@ from app.stores.trial import Trial
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest, refusal
 from deployments.agents import ActorArgs, AgentMaker
-from deployments.game_port import DRAIN_S, max_body_bytes, open_port, peer_host, take_port
-from deployments.grpc_port import open_grpc_port
+from deployments.autoscaling import BUSY, GAMES
+from deployments.game_port import max_body_bytes, open_port, peer_host, take_port
 from deployments.keys import DoorKeeper
+from deployments.load import LoopMeter
 from deployments.plane import GamePlane
+from deployments.port import PortGuard
+from deployments.ports import open_client_ports
+from deployments.router import LOAD
 from deployments.serve_port import read_request, response
 from deployments.steps import StepService
 
 SWEEP_S: Final = 1.0
 """Seconds between two looks for idle games."""
-HAND_OVER_S: Final = 15.0
-"""Longest time in which the games are handed to other replicas."""
+HAND_OVER_SHARE: Final = 0.5
+"""Share of the drain's time in which the games are handed on; the rest ends what nobody took, and sends the rows."""
 LEAVE_S: Final = 5.0
 """Longest wait for connections that never reconnect, of whose games this replica goes on to tell the answers."""
 FLUSH_S: Final = 3.0
@@ -65,7 +69,7 @@ class ActorReplica:
         self._name = str(serve.get_replica_context().replica_id.unique_id)
         trial = Trial(args.namespace)
         self._agents = AgentMaker(args, trial, remote_models)
-        self._guard = await take_port(self._config, args.actor, args.owner, trial.directory)
+        self._guard = await self._take_port(args, trial)
         self._peer_port = await open_port(self._config, self._answer_peer, 0, shared=False)
         host = peer_host(self._config)
         own = Replica(self._name, host, self._peer_port.port, actor=args.actor)
@@ -73,10 +77,10 @@ class ActorReplica:
         self._keeper = DoorKeeper(self._config.access, purpose)
         self._plane = self._make_plane(trial, own, args.service.cluster_secret, purpose)
         self._service = StepService(self._plane.step, self._plane.step_here, self._status, max_body_bytes(self._config))
-        self._direct_port = await open_port(self._config, self._service, 0, shared=False)
-        await self._plane.members.join(f"{host}:{self._direct_port.port}")
-        self._game_port = await open_port(self._config, self._service, self._guard.port, shared=True)
-        self._grpc_port = await open_grpc_port(self._config, self._service, args.owner)
+        direct = await open_port(self._config, self._service, 0, shared=False)
+        await self._plane.members.join(f"{host}:{direct.port}")
+        self._ports = await open_client_ports(self._config, self._service, direct, self._guard, args.owner)
+        self._meter = LoopMeter()
         loop = asyncio.get_running_loop()
         work = (self._sweep(), *self._plane.work(), *self._keeper.work(), *self._agents.work())
         self._tasks = [loop.create_task(one) for one in work]
@@ -95,27 +99,38 @@ class ActorReplica:
             if task.done():
                 task.result()
 
+    async def record_routing_stats(self) -> dict[str, float]:
+        """Returns what Serve's routers go by when they place a new game."""
+        return {LOAD: self._plane.table.games.playing}
+
+    async def record_autoscaling_stats(self) -> dict[str, float]:
+        """Returns what the autoscaler goes by; asked on the loop that answers."""
+        return {GAMES: self._plane.table.games.playing, BUSY: self._meter.busy()}
+
     async def __del__(self) -> None:
         """Drains: refuses starts, answers what is queued, hands the open games on and sends their rows."""
         self._plane.table.draining = True
-        await self._game_port.drain()
-        await self._direct_port.drain()
-        if self._grpc_port is not None:
-            await self._grpc_port.close(DRAIN_S)
+        await self._ports.drain()
         with contextlib.suppress(Exception):  # The stores may be gone already, and with them who would take a game.
-            async with asyncio.timeout(HAND_OVER_S):
+            async with asyncio.timeout(HAND_OVER_SHARE * self._config.drain_timeout_s):
                 await self._plane.drain()
-        await self._game_port.until_left(LEAVE_S if self._plane.table.games.moved else 0.0)
+        await self._ports.until_left(LEAVE_S if self._plane.table.games.moved else 0.0)
         await self._plane.table.end_all()
-        await self._game_port.close()
-        await self._direct_port.close()
+        await self._ports.close()
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
         with contextlib.suppress(Exception):  # As above.
             async with asyncio.timeout(FLUSH_S):
                 await self._flush()
-        self._guard.close()
+        if self._guard is not None:
+            self._guard.close()
+
+    async def _take_port(self, args: ActorArgs, trial: Trial) -> PortGuard | None:
+        """Takes the game port of this node; None where the replicas do not listen on it."""
+        if self._config.use_gateway != "node":
+            return None
+        return await take_port(self._config, args.actor, args.owner, trial.directory)
 
     def _make_plane(self, trial: Trial, own: Replica, secret: str, purpose: Purpose) -> GamePlane:
         config = self._config.limits
@@ -129,7 +144,7 @@ class ActorReplica:
         return GamePlane(
             trial,
             own,
-            self._guard.port,
+            0 if self._guard is None else self._guard.port,
             secret,
             limits,
             purpose,
@@ -141,6 +156,7 @@ class ActorReplica:
         )
 
     async def _answer_peer(self, request: HttpRequest) -> HttpReply:
+        self._agents.counts["from_peers"] += 1
         return await self._plane.answer_peer(self._service, request)
 
     async def _sweep(self) -> None:
@@ -168,6 +184,6 @@ class ActorReplica:
             "sessions": len(self._plane.table),
             "counts": dict(self._agents.counts),
             "versions": self._agents.versions(),
-            "connections": dict(self._game_port.counts),
+            "connections": dict(self._ports.counts),
             "keys": self._keeper.status(),
         }

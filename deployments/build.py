@@ -14,7 +14,6 @@ from ray.serve import Application
 from torch import nn
 
 from app.config.active import active
-from app.config.base import Process
 from app.config.keys import refuse_bad_keys
 from app.config.load import load
 from app.config.root import ExperimentConfig
@@ -29,13 +28,10 @@ from app.stores.trial import Trial, open_buffer, open_stores
 from app.types import Arrays
 from deployments.actor import ActorReplica
 from deployments.agents import ActorArgs
+from deployments.gateway_replica import GatewayReplica
 from deployments.model import ModelReplica
+from deployments.options import actor_options, gateway_options, model_options
 from deployments.port import refuse_taken
-
-MAX_ONGOING = 1_000
-"""Requests that Serve lets into one replica at a time; its default of 5 would throttle."""
-GRACE_S = 30.0
-"""Longest wait of Serve for a replica that drains."""
 
 
 class BuilderArgs(BaseModel):
@@ -47,6 +43,9 @@ class BuilderArgs(BaseModel):
     """Config file; a relative path is looked up in the working directory, then beside the ``deployments`` package."""
     set: list[str] = []
     """``dotted.key=value`` overrides."""
+    revision: str = ""
+    """Any text. Serve compares ``args`` and does not look into the config file, so after a change of the file alone
+    another text here is what makes ``serve deploy`` roll."""
 
 
 def build(args: BuilderArgs) -> Application:
@@ -83,7 +82,8 @@ def prepare(whole: ExperimentConfig) -> Prepared:
     namespace = namespace_of(config.run)
     owner = f"{namespace} of the cluster at {ray.get_runtime_context().gcs_address}"
     for actor in config.actors.values():
-        refuse_taken(actor.host, actor.port, owner)
+        if actor.use_gateway is not None:
+            refuse_taken(actor.host, actor.port, owner)
     trial = open_stores(config, state_root(config.run.project))
     return Prepared(config, trial, owner, {name: declare_model(config, name, trial) for name in config.models})
 
@@ -140,30 +140,22 @@ def load_checkpoint(config: ExperimentConfig, name: str, module: nn.Module) -> A
 
 def _bind_model(prepared: Prepared, name: str) -> Application:
     run, model = prepared.config.run, prepared.config.models[name]
-    deployment = deploy(ModelReplica).options(
-        name=f"model-{name}",
-        num_replicas=model.replicas,
-        max_ongoing_requests=MAX_ONGOING,
-        ray_actor_options=_actor_options(model),
-    )
+    deployment = deploy(ModelReplica).options(name=f"model-{name}", **model_options(model))
     return deployment.bind(model, name, prepared.trial.namespace, run.seed, prepared.first[name])
 
 
 def _bind_actors(prepared: Prepared, remote: dict[str, Application]) -> Application:
-    """Returns the first actor as the ingress; the others stand behind it, each with its own game port."""
+    """Returns the first actor as the ingress; behind it stand the others, and the gateways, each with its own port."""
     service = prepared.trial.directory.info()
     ingress: Application | None = None
     for name, actor in reversed(prepared.config.actors.items()):
-        deployment = deploy(ActorReplica).options(
-            name=f"actor-{name}",
-            num_replicas=actor.replicas,
-            max_ongoing_requests=MAX_ONGOING,
-            graceful_shutdown_timeout_s=GRACE_S,
-            ray_actor_options=_actor_options(actor),
-        )
         namespace = prepared.trial.namespace
         args = ActorArgs(prepared.config, name, namespace, service, prepared.owner, prepared.first)
-        ingress = deployment.bind(args, remote, ingress)
+        if actor.use_gateway == "head":
+            ingress = (
+                deploy(GatewayReplica).options(name=f"gateway-{name}", **gateway_options(actor)).bind(args, ingress)
+            )
+        ingress = deploy(ActorReplica).options(name=f"actor-{name}", **actor_options(actor)).bind(args, remote, ingress)
     if ingress is None:
         mode = prepared.config.run.mode
         raise ConfigError(f"no actor is enabled in mode {mode}: nothing would answer; add one under actors")
@@ -173,8 +165,3 @@ def _bind_actors(prepared: Prepared, remote: dict[str, Application]) -> Applicat
 def deploy(replica: type) -> serve.Deployment:
     """Returns the deployment of a replica class."""
     return cast("serve.Deployment", serve.deployment(replica))
-
-
-def _actor_options(process: Process) -> dict[str, object]:
-    memory = None if process.memory_mb is None else process.memory_mb * 2**20
-    return {"num_cpus": process.num_cpus, "num_gpus": process.num_gpus, "memory": memory}

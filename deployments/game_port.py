@@ -80,7 +80,11 @@ async def take_port(config: ActorConfig, actor: str, owner: str, directory: Dire
     Raises:
       PortInUseError: Somebody else listens there.
     """
-    guard = PortGuard(config.host, config.port or await directory.settle_port(actor, 0), owner)
+    if config.port:  # An update may have changed it: what the config names counts, not what was there before.
+        guard = PortGuard(config.host, config.port, owner)
+        await directory.fix_port(actor, guard.port)
+        return guard
+    guard = PortGuard(config.host, await directory.settle_port(actor, 0), owner)
     settled = await directory.settle_port(actor, guard.port)
     if settled == guard.port:
         return guard

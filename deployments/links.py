@@ -9,6 +9,8 @@ from app.client.reply import Reply
 from app.sessions.directory import Replica
 
 SECRET_HEADER: Final = "cluster-secret"  # noqa: S105  # The header's name.
+GATEWAY_HEADER: Final = "gateway"
+"""Marks a step of a gateway: the replica that it reaches forwards and places it as if a client had sent it."""
 CONNECTIONS_MAX: Final = 4
 """Connections to one replica: replies on one come in order, so a slow step holds up those behind it."""
 BUSY: Final = 8

@@ -18,7 +18,9 @@ _KEY = re.compile(r"[!-~]+")
 
 def step_headers(request: StepRequest) -> dict[str, str]:
     """Returns the headers of a forwarded step."""
-    headers = {"session": request.session.encode().decode("latin-1"), "step_kind": str(request.kind)}
+    headers = {"step_kind": str(request.kind)}
+    if request.session:
+        headers["session"] = request.session.encode().decode("latin-1")
     if request.purpose is not None:
         headers["purpose"] = str(request.purpose)
     if request.seq is not None:
@@ -42,7 +44,7 @@ def read_reply(request: StepRequest, reply: Reply) -> StepReply:
         raise _error(request, reply)
     version, resumed_at = reply.headers.get("policy_version"), reply.headers.get("resumed_at")
     return StepReply(
-        session=request.session,
+        session=request.session or reply.headers.get("session", ""),
         body=reply.body,
         seq=int(reply.headers["seq"]),
         version=None if version is None else Version.parse(version),

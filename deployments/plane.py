@@ -15,7 +15,7 @@ from deployments.batched import Batched
 from deployments.forward import Forwarding
 from deployments.handover import HandOver
 from deployments.keys import DoorKeeper
-from deployments.links import SECRET_HEADER, Links
+from deployments.links import GATEWAY_HEADER, SECRET_HEADER, Links
 from deployments.members import Members
 from deployments.peer_wire import elsewhere
 from deployments.recovery import Recovery
@@ -82,6 +82,10 @@ class GamePlane:
         """
         if self._keeper is not None:
             self._keeper.admit(request)
+        return await self.admitted(request)
+
+    async def admitted(self, request: StepRequest) -> StepReply:
+        """Returns the answer to a step that is admitted already, wherever its game is held."""
         return await self._forwarding.step(request)
 
     async def step_here(self, request: StepRequest) -> StepReply:
@@ -104,6 +108,8 @@ class GamePlane:
             raise BadRequestError("the peer port serves the replicas of this service alone")
         if request.path == "/adopt":
             return await self._hand_over.take(request.body)
+        if GATEWAY_HEADER in request.fields:
+            return await service.answer_by(self.admitted, request)
         try:
             return await service.answer_peer(request)
         except GameElsewhereError as error:

@@ -86,6 +86,14 @@ class StepService:
         """
         return await self._route(request, self._here)
 
+    async def answer_by(self, step: Step, request: HttpRequest) -> HttpReply:
+        """Returns the reply to a request whose steps are answered in a way of their own.
+
+        Raises:
+          StepError: The request cannot be answered.
+        """
+        return await self._route(request, step)
+
     async def _route(self, request: HttpRequest, step: Step) -> HttpReply:
         if request.method == b"POST" and request.path in ("/step", "/steps"):
             return _packed(await self._answered(request, step), request.fields.get("accept-encoding"))

@@ -94,6 +94,40 @@ class ConnectionLimits(Config):
     none of its replies for as long is closed too."""
 
 
+class Autoscaling(Config):
+    """Replicas that come and go with the games that they hold."""
+
+    min_replicas: int = Field(1, ge=1)
+    """Fewest replicas; there are never none, since somebody must listen."""
+
+    max_replicas: int = Field(ge=1)
+    """Most replicas; the cluster must have room for all of them."""
+
+    initial_replicas: int | None = Field(None, ge=1)
+    """Replicas of the first deploy; null: ``min_replicas``."""
+
+    target_games: int = Field(100, ge=1)
+    """Open games that one replica should hold; where they hold more on average, another is started."""
+
+    target_busy: float | None = Field(None, gt=0, le=1)
+    """Share of the time that a replica's event loop should compute; null looks at games alone."""
+
+    upscale_delay_s: float = Field(5.0, ge=0)
+    """Seconds for which more replicas must be wanted before they are started."""
+
+    downscale_delay_s: float = Field(60.0, ge=0)
+    """Seconds for which fewer replicas must be wanted before some hand their games over and end."""
+
+    @model_validator(mode="after")
+    def _ordered(self) -> Self:
+        if not self.min_replicas <= (self.initial_replicas or self.min_replicas) <= self.max_replicas:
+            raise ValueError(
+                f"min_replicas is {self.min_replicas}, initial_replicas {self.initial_replicas}, max_replicas "
+                f"{self.max_replicas}; allowed is min_replicas <= initial_replicas <= max_replicas"
+            )
+        return self
+
+
 class ActorConfig(Process):
     """The stateful service that game cores talk to."""
 
@@ -101,7 +135,18 @@ class ActorConfig(Process):
     """Agents of each game; a session without ``-agent-<name>`` gets the first."""
 
     replicas: int = Field(1, ge=1)
-    """Replicas that share the game port."""
+    """Replicas that share the games; ``autoscaling`` rules in its place."""
+
+    autoscaling: Autoscaling | None = None
+    """How replicas follow the load; null keeps ``replicas``."""
+
+    use_gateway: Literal["node", "head"] | None = "node"
+    """Who listens on the game port. ``node``: the replicas of each node, on that node. ``head``: a gateway on the head
+    node, which forwards each step. null: nobody; a game core starts through Serve's port and goes on at the
+    ``endpoint`` of the reply."""
+
+    drain_timeout_s: float = Field(30.0, gt=0)
+    """Longest time in which a replica that ends hands its games over; what is left then is closed as truncated."""
 
     host: str = "127.0.0.1"
     """Address that the game port listens on."""
@@ -139,5 +184,20 @@ class ActorConfig(Process):
             raise ValueError(
                 f"host {self.host!r} is reached by other machines and nobody needs a key, allowed: access.keys_file or "
                 "access.keys_env with keys, access.allow_open: true, or a loopback host such as 127.0.0.1"
+            )
+        return self
+
+    @property
+    def most_replicas(self) -> int:
+        """Replicas that there are at most, the surge of an update left out."""
+        return self.replicas if self.autoscaling is None else self.autoscaling.max_replicas
+
+    @model_validator(mode="after")
+    def _admits_its_target(self) -> Self:
+        scaling, most = self.autoscaling, self.limits.max_games
+        if scaling is not None and scaling.target_games > most:
+            raise ValueError(
+                f"autoscaling.target_games is {scaling.target_games}, but a replica admits limits.max_games "
+                f"{most}: it would be full before another is started; allowed is at most {most}"
             )
         return self

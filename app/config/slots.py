@@ -11,6 +11,9 @@ from app.errors import ConfigError
 READ_TASK_CPUS = 0.01
 """CPU cores that the task which streams batches to one training worker reserves: it mostly waits."""
 
+GATEWAY_CPUS = 0.1
+"""CPU cores that the gateway of ``use_gateway: head`` reserves: it passes bytes on."""
+
 _BIGGEST = 3
 """Contributors that a refusal names."""
 
@@ -40,15 +43,20 @@ class Total:
 def slots(config: ExperimentConfig) -> list[Slot]:
     """Returns what the cluster must place in the config's mode, the surge of a rolling update included.
 
-    A local model runs inside its actor and has no slot of its own.
+    A local model runs inside its actor and has no slot of its own. An actor that scales by itself counts at its most.
     """
     part = active(config)
     mode = config.run.mode
-    deployments = [_slot(f"actors.{name}", actor.replicas, actor) for name, actor in part.actors.items()]
+    deployments = [_slot(f"actors.{name}", actor.most_replicas, actor) for name, actor in part.actors.items()]
     deployments += [
         _slot(f"models.{name}", model.replicas, model)
         for name, model in part.models.items()
         if model.placement == "remote"
+    ]
+    deployments += [
+        Slot(f"gateway of actors.{name}", 1, GATEWAY_CPUS, 0.0, 0)
+        for name, actor in part.actors.items()
+        if actor.use_gateway == "head"
     ]
     rest = [_slot("stores", 1, part.stores)] if part.stores.active_in(mode) else []
     rest += [_slot(f"buffers.{name}", 1, buffer) for name, buffer in part.buffers.items()]

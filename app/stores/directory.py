@@ -75,6 +75,10 @@ class DirectoryStore:
             self._ports.setdefault(actor, proposed)
         return self._ports.get(actor, 0)
 
+    async def fix_port(self, actor: str, port: int) -> None:
+        """Takes the game port that an actor's config names, whatever it was before."""
+        self._ports[actor] = port
+
     async def ports(self) -> dict[str, int]:
         """Returns the game port of each actor whose replicas listen."""
         return self._ports
@@ -85,7 +89,8 @@ class DirectoryStore:
 
     async def join(self, replica: Replica, port: int, held: list[tuple[str, int]]) -> list[str]:
         """Adds a replica with what it holds, and returns the games that another holds by now."""
-        self._ports.setdefault(replica.actor, port)
+        if port:
+            self._ports.setdefault(replica.actor, port)
         return self._directory.join(replica, held, time.monotonic())
 
     async def report(self, name: str, actor: str, games: int, draining: bool) -> Membership:
@@ -154,6 +159,10 @@ class DirectoryClient:
     async def settle_port(self, actor: str, proposed: int) -> int:
         """Returns the game port of an actor."""
         return int(await self._handle.call("settle_port", actor, proposed))
+
+    async def fix_port(self, actor: str, port: int) -> None:
+        """Tells the game port that an actor's config names."""
+        await self._handle.call("fix_port", actor, port)
 
     async def join(self, replica: Replica, port: int, held: Sequence[tuple[str, int]]) -> list[str]:
         """Adds a replica with what it holds, and returns the games that another holds by now."""

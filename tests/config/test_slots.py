@@ -73,3 +73,10 @@ def test_too_few_gpus_are_refused() -> None:
 
 def test_gpus_are_left_out_where_their_number_is_unknown() -> None:
     refuse_if_too_big(config(), cpus=100, gpus=None)
+
+
+def test_an_actor_that_scales_counts_at_its_most_and_a_gateway_counts() -> None:
+    actor = {"agents": ["player"], "autoscaling": {"max_replicas": 7}, "use_gateway": "head"}
+    placed = slots(config(actors={"lobby": actor}))
+    assert Slot("actors.lobby", 7, 0.25, 0.0, 0) in placed
+    assert Slot("gateway of actors.lobby", 1, 0.1, 0.0, 0) in placed

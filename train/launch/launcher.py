@@ -45,6 +45,11 @@ class Launcher:
         """
         if config.launch is None:
             raise ConfigError("the config has no launch section: it needs launch.simulator and launch.goal")
+        for name, actor in config.actors.items():
+            if actor.use_gateway is None:
+                raise ConfigError(
+                    f"launch plays on the game port; actors.{name}.use_gateway is null, allowed: node, head"
+                )
         self._launch, self._goal = config.launch, config.launch.goal
         self._config = active(config)
         self._deploy = active(load(folder / self._launch.deploy_config)) if self._launch.deploy_config else None

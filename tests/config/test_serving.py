@@ -1,0 +1,50 @@
+import pytest
+from pydantic import ValidationError
+
+from app.config.serving import ActorConfig
+
+
+def actor(**changes: object) -> ActorConfig:
+    return ActorConfig.model_validate({"agents": ["player"], **changes})
+
+
+def test_replicas_are_fixed_and_listen_on_their_node_unless_told_otherwise() -> None:
+    made = actor(replicas=3)
+    assert (made.autoscaling, made.use_gateway, made.most_replicas) == (None, "node", 3)
+
+
+def test_autoscaling_rules_in_the_place_of_replicas() -> None:
+    assert actor(replicas=3, autoscaling={"max_replicas": 8}).most_replicas == 8
+
+
+@pytest.mark.parametrize(
+    "scaling",
+    [
+        {"min_replicas": 4, "max_replicas": 3},
+        {"max_replicas": 3, "initial_replicas": 4},
+        {"min_replicas": 2, "max_replicas": 3, "initial_replicas": 1},
+    ],
+)
+def test_bounds_that_cross_are_refused_with_the_order_that_is_allowed(scaling: dict[str, int]) -> None:
+    with pytest.raises(ValidationError, match="min_replicas <= initial_replicas <= max_replicas"):
+        actor(autoscaling=scaling)
+
+
+@pytest.mark.parametrize(
+    ("key", "wrong"),
+    [("min_replicas", 0), ("target_games", 0), ("target_busy", 0), ("target_busy", 1.1), ("upscale_delay_s", -1)],
+)
+def test_values_outside_their_bounds_are_refused(key: str, wrong: float) -> None:
+    with pytest.raises(ValidationError, match=key):
+        actor(autoscaling={"max_replicas": 9, key: wrong})
+
+
+def test_a_target_above_what_a_replica_admits_is_refused() -> None:
+    with pytest.raises(ValidationError, match=r"target_games is 11, but .* limits.max_games 10"):
+        actor(autoscaling={"max_replicas": 2, "target_games": 11}, limits={"max_games": 10})
+
+
+def test_a_gateway_of_no_known_kind_is_refused() -> None:
+    with pytest.raises(ValidationError, match="use_gateway"):
+        actor(use_gateway="both")
+    assert actor(use_gateway=None).use_gateway is None
