@@ -7,11 +7,11 @@ from collections.abc import Iterator
 import httpx
 import numpy as np
 import pytest
-import yaml
 
 from app.stores.mlflow_store import ModelRegistry, tracking_uri
 
-from .commands import BIN, GONE_S, ROOT, Command, Place, free_port, listens, wait_until
+from .commands import BIN, Place, wait_until
+from .machine import Machine
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
 
@@ -19,58 +19,12 @@ STATES = np.random.default_rng(1).uniform(-1, 1, (30, 4)).tolist()
 TRAIN = ("python", "-m", "train", "--config", "configs/rl.yaml")
 
 
-class Machine:
-    """A running head with the service on it."""
-
-    def __init__(self, place: Place) -> None:
-        self.place = place
-        self.dashboard, gcs = free_port(), free_port()
-        self.reach = {
-            "RAY_ADDRESS": f"127.0.0.1:{gcs}",
-            "RAY_API_SERVER_ADDRESS": f"http://127.0.0.1:{self.dashboard}",
-            "RAY_AUTH_MODE": "token",
-        }
-        generated = place.run("ray", "get-auth-token", "--generate")
-        assert generated.returncode == 0, generated.stderr
-        self.head = place.start(
-            "ray", "start", "--head", "--block", f"--port={gcs}", f"--dashboard-port={self.dashboard}",
-            f"--dashboard-agent-listen-port={free_port()}", f"--ray-client-server-port={free_port()}",
-            "--num-cpus=4", f"--object-store-memory={512 * 2**20}", f"--temp-dir={place.folder / 'ray'}",
-            "--disable-usage-stats",
-            RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S="1",  # The stores outlive the service, so it would wait in vain.
-        )  # fmt: skip
-        wait_until(lambda: listens(self.dashboard), lambda: self.head.output, 60)
-        self.service = place.start("serve", "run", str(self._serve_config()), **self.reach)
-        wait_until(lambda: listens(place.game_port), lambda: self.service.output, 90)
-
-    def job(self, *words: str) -> Command:
-        """Submits a job whose output the command shows until it ends."""
-        patient = json.dumps({"env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": "60"}})  # By itself Ray kills after 3 s.
-        submit = ("ray", "job", "submit", f"--runtime-env-json={patient}", "--working-dir", ".")
-        return self.place.start(*submit, "--", *words, **self.reach)
-
-    def close(self) -> None:
-        self.service.end(signal.SIGINT, 40)
-        self.head.end(signal.SIGTERM, 40)
-
-    def _serve_config(self) -> object:
-        config = yaml.safe_load((ROOT / "serve_config.yaml").read_text())
-        config["http_options"]["port"] = self.place.serve_port
-        config["applications"][0]["args"]["set"] = [f"actors.main.port={self.place.game_port}"]
-        path = self.place.folder / "serve_config.yaml"
-        path.write_text(yaml.safe_dump(config))
-        return path
-
-
 @pytest.fixture
 def machine(place: Place) -> Iterator[Machine]:
     machine = Machine(place)
+    service = machine.serve_run()
     yield machine
-    machine.close()
-    for command in (machine.service, machine.head):
-        wait_until(lambda c=command: not c.left_behind(), lambda c=command: f"{c.left_behind()} end", GONE_S)
-    for port in (place.game_port, place.serve_port, machine.dashboard):
-        assert not listens(port)
+    machine.close(service)
 
 
 def test_a_job_trains_what_the_service_plays_and_leaves_a_champion(machine: Machine) -> None:

@@ -22,6 +22,8 @@ class LiveGames:
     url: str
     games: int
     connections: int = 8
+    prefix: str = "live"
+    """What the games' ids begin with."""
     pause_s: float = 0.02
     lossy: bool = False
     """Whether ticks may be missing after a crash."""
@@ -48,7 +50,7 @@ class LiveGames:
 
     async def _game(self, number: int, clients: list[GameClient], stop: asyncio.Event) -> None:
         source = random.Random(number)  # noqa: S311  # A test, not a secret.
-        session, seq, total, missed = f"live-{number}", 0, 0, 0
+        session, seq, total, missed = f"{self.prefix}-{number}", 0, 0, 0
         try:
             await clients[number % len(clients)].step(session, "start", 0, b"null")
             self._begun += 1

@@ -71,7 +71,7 @@ class Service:
         prepared = prepare(self.config)
         self.trial = prepared.trial
         serve.run(application(prepared), name=self.trial_name, route_prefix=f"/{self.trial_name}")
-        self.port = self.trial.directory.ports()["main"]
+        self.port = self.trial.directory.ports().get("main", 0)
         self.url = f"http://127.0.0.1:{self.port}"
         self.serve_url = f"{self.cluster.serve_url}/{self.trial_name}"
         self.http = self.new_client()

@@ -1,0 +1,84 @@
+"""A Ray cluster of the user's own."""
+
+import json
+import os
+import signal
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from .commands import GONE_S, ROOT, Command, Place, free_port, listens, wait_until
+
+
+class Machine:
+    """A running head, and what Serve runs on it."""
+
+    def __init__(self, place: Place) -> None:
+        self.place = place
+        self.dashboard, gcs = free_port(), free_port()
+        self.reach = {
+            "RAY_ADDRESS": f"127.0.0.1:{gcs}",
+            "RAY_API_SERVER_ADDRESS": f"http://127.0.0.1:{self.dashboard}",
+            "RAY_DASHBOARD_ADDRESS": f"http://127.0.0.1:{self.dashboard}",
+            "RAY_AUTH_MODE": "token",
+        }
+        generated = place.run("ray", "get-auth-token", "--generate")
+        assert generated.returncode == 0, generated.stderr
+        self.head = place.start(
+            "ray", "start", "--head", "--block", f"--port={gcs}", f"--dashboard-port={self.dashboard}",
+            f"--dashboard-agent-listen-port={free_port()}", f"--ray-client-server-port={free_port()}",
+            "--num-cpus=4", f"--object-store-memory={512 * 2**20}", f"--temp-dir={place.folder / 'ray'}",
+            "--disable-usage-stats",
+            RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S="1",  # The stores outlive the service, so it would wait in vain.
+            PYTHONPATH=os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),  # As an installed product's is.
+        )  # fmt: skip
+        wait_until(lambda: listens(self.dashboard), lambda: self.head.output, 60)
+
+    def serve_run(self) -> Command:
+        """Starts the service in the foreground, as a user tries it."""
+        service = self.place.start("serve", "run", str(self.serve_config()), **self.reach)
+        wait_until(lambda: listens(self.place.game_port), lambda: service.output, 90)
+        return service
+
+    def serve_deploy(self, *overrides: str, deployments: Sequence[dict[str, Any]] = (), **args: str) -> None:
+        """Declares what shall run, as a pipeline does; returns when Serve has taken it, not when it runs."""
+        path = self.serve_config(*overrides, deployments=deployments, **args)
+        deployed = self.place.run("serve", "deploy", str(path), **self.reach)
+        assert deployed.returncode == 0, deployed.stderr
+
+    def serve_status(self) -> dict[str, Any]:
+        """Returns what Serve says of the application."""
+        told = self.place.run("serve", "status", "--name=sparring", **self.reach)
+        assert told.returncode == 0, told.stderr
+        status: dict[str, Any] = yaml.safe_load(told.stdout)
+        return status
+
+    def job(self, *words: str) -> Command:
+        """Submits a job whose output the command shows until it ends."""
+        patient = json.dumps({"env_vars": {"RAY_JOB_STOP_WAIT_TIME_S": "60"}})  # By itself Ray kills after 3 s.
+        submit = ("ray", "job", "submit", f"--runtime-env-json={patient}", "--working-dir", ".")
+        return self.place.start(*submit, "--", *words, **self.reach)
+
+    def serve_config(self, *overrides: str, deployments: Sequence[dict[str, Any]] = (), **args: str) -> Path:
+        """Returns the shipped config of Serve with this machine's ports."""
+        config = yaml.safe_load((ROOT / "serve_config.yaml").read_text())
+        config["http_options"]["port"] = self.place.serve_port
+        application = config["applications"][0]
+        application["args"] |= {"set": [f"actors.main.port={self.place.game_port}", *overrides], **args}
+        if deployments:
+            application["deployments"] = list(deployments)
+        path = self.place.folder / "serve_config.yaml"
+        path.write_text(yaml.safe_dump(config))
+        return path
+
+    def close(self, *commands: Command) -> None:
+        """Ends these commands as a terminal would and then the head, and shows that nothing is left."""
+        for command in commands:
+            command.end(signal.SIGINT, 40)
+        self.head.end(signal.SIGTERM, 40)
+        for command in (*commands, self.head):
+            wait_until(lambda c=command: not c.left_behind(), lambda c=command: f"{c.left_behind()} end", GONE_S)
+        for port in (self.place.game_port, self.place.serve_port, self.dashboard):
+            assert not listens(port)

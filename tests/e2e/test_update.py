@@ -1,0 +1,177 @@
+"""Declarative deploys: a changed config rolls, a changed number of replicas does not, and the game port stays."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import httpx
+import pytest
+
+from .commands import Place, listens, wait_until
+from .machine import Machine
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
+
+TWO = "actors.main.replicas=2"
+UPDATE_S = 90.0
+"""Longest time of a rolling update on a busy machine."""
+RETRY_S = 10.0
+"""Longest time in which a game core that is refused or cut off has begun elsewhere."""
+OBSERVATION = {"observation": [0.01, 0.02, 0.03, 0.04]}
+
+
+@pytest.fixture
+def machine(place: Place) -> Iterator[Machine]:
+    machine = Machine(place)
+    machine.serve_deploy(TWO)
+    wait_until(lambda: len(replicas(place)) == 2, lambda: machine.head.output, 90)
+    yield machine
+    stopped = place.run("serve", "shutdown", "-y", **machine.reach)
+    assert stopped.returncode == 0, stopped.stderr
+    wait_until(lambda: not listens(place.game_port), lambda: "the game port is closed", 40)
+    machine.close()
+
+
+def test_a_changed_config_rolls_and_a_changed_number_scales_in_place(machine: Machine) -> None:
+    place = machine.place
+    first, stores = set(replicas(place)), store_processes(machine)
+    assert len(stores) == 2  # Weights, metrics and directory; and the buffer.
+
+    machine.serve_deploy(TWO, "actors.main.push_ms=40")
+    second = until_rolled(machine, first, 2)
+    assert store_processes(machine) == stores
+
+    machine.serve_deploy(TWO, "actors.main.push_ms=40")  # Nothing has changed: nothing happens.
+    machine.serve_deploy(TWO, "actors.main.push_ms=40", deployments=[{"name": "actor-main", "num_replicas": 3}])
+    wait_until(lambda: len(replicas(place)) == 3, lambda: "three replicas answer", UPDATE_S)
+    assert set(replicas(place)) > second
+
+    machine.serve_deploy(TWO, "actors.main.push_ms=40", revision="b")  # The config file has changed, say.
+    until_rolled(machine, second, 2)
+    assert store_processes(machine) == stores
+
+
+def test_a_config_that_cannot_start_leaves_the_old_replicas_as_they_are(machine: Machine) -> None:
+    place, before = machine.place, set(replicas(machine.place))
+    machine.serve_deploy(TWO, "actors.main.no_such_key=1")
+    told = wait_until(
+        lambda: (status := machine.serve_status())["status"] == "DEPLOY_FAILED" and status, lambda: "it fails", UPDATE_S
+    )
+    assert "no_such_key" in told["message"]
+    assert set(replicas(place)) == before
+    assert play_one(place) == "1"
+
+
+def test_replicas_that_crash_when_they_start_cost_no_game(machine: Machine) -> None:
+    place, before = machine.place, set(replicas(machine.place))
+    with httpx.Client(base_url=place.url) as http:
+        games = [step(http, kind="start").headers["session"] for _ in range(20)]
+    machine.serve_deploy(TWO, "agents.player.factory=no.such:Agent")
+    played = 0
+    while machine.serve_status()["status"] != "DEPLOY_FAILED":
+        played += 1
+        assert [tick(place, game) for game in games] == [str(played)] * 20
+    assert played > 1
+    assert set(replicas(place)) == before
+    machine.serve_deploy(TWO)  # Back to what runs still.
+    wait_until(lambda: machine.serve_status()["status"] == "RUNNING", lambda: "it runs", UPDATE_S)
+    assert [tick(place, game) for game in games] == [str(played + 1)] * 20
+    assert set(replicas(place)) == before
+
+
+def test_an_update_may_change_the_game_port(machine: Machine) -> None:
+    place, old = machine.place, machine.place.game_port
+    moved = Place(place.folder)
+    machine.serve_deploy(TWO, f"actors.main.port={moved.game_port}")
+    wait_until(lambda: len(replicas(moved)) == 2, lambda: "the new port is served by both", UPDATE_S)
+    wait_until(lambda: not listens(old), lambda: "the old port is closed", UPDATE_S)
+    assert play_one(moved) == "1"
+    machine.serve_deploy(TWO)
+    wait_until(lambda: len(replicas(place)) == 2, lambda: "the old port is served again", UPDATE_S)
+
+
+def test_games_in_progress_outlive_an_update(machine: Machine) -> None:
+    place, before = machine.place, set(replicas(machine.place))
+    with httpx.Client(base_url=place.url) as http:
+        games = [step(http, kind="start").headers["session"] for _ in range(100)]
+    machine.serve_deploy(TWO, "actors.main.push_ms=40")
+    played = 0
+    while not rolled(machine, before, 2):
+        played += 1
+        assert [tick(place, game) for game in games] == [str(played)] * 100
+    assert [tick(place, game) for game in games] == [str(played + 1)] * 100
+    assert played > 0
+
+
+def until_rolled(machine: Machine, before: set[int], count: int) -> set[int]:
+    """Returns the processes of the new replicas; game cores begin and end games all the while."""
+    played = 0
+    while not rolled(machine, before, count):
+        assert play_one(machine.place) == "1"
+        played += 1
+    assert played > 0
+    return set(replicas(machine.place))
+
+
+def rolled(machine: Machine, before: set[int], count: int) -> bool:
+    """Returns whether all replicas are new ones, and the old ones are gone."""
+    status = machine.serve_status()
+    assert status["status"] != "DEPLOY_FAILED", status
+    states = status["deployments"]["actor-main"]["replica_states"]
+    now = set(replicas(machine.place))
+    return (
+        {state: n for state, n in states.items() if n} == {"RUNNING": count} and len(now) == count and not now & before
+    )
+
+
+def play_one(place: Place) -> str:
+    """Starts a game, plays a tick and returns its number; one that is refused or cut off begins anew elsewhere."""
+
+    def played() -> str | None:
+        with httpx.Client(base_url=place.url, timeout=10) as http:
+            begun = step(http, kind="start")
+            if begun.status_code != 200:
+                assert begun.json()["code"] in ("draining", "overloaded"), begun.text
+                return None
+            session = begun.headers["session"]
+            ticked = step(http, session)
+            if ticked.status_code != 200:
+                assert ticked.json()["code"] in ("draining", "overloaded"), ticked.text
+                return None
+            step(http, session, "stop")
+            return ticked.headers["seq"]
+
+    return str(wait_until(played, lambda: "a game is played", RETRY_S))
+
+
+def tick(place: Place, session: str) -> str:
+    """Plays a tick over a connection of its own, and returns its number."""
+
+    def played() -> str | None:
+        with httpx.Client(base_url=place.url, timeout=10) as http:
+            reply = step(http, session)
+        assert reply.status_code in (200, 503), reply.text
+        return reply.headers.get("seq")
+
+    return str(wait_until(played, lambda: f"{session} goes on", RETRY_S))
+
+
+def step(http: httpx.Client, session: str = "", kind: str = "tick") -> httpx.Response:
+    headers = {"step_kind": kind} | ({"session": session} if session else {})
+    return http.post("/step", headers=headers, json=OBSERVATION if kind == "tick" else None)
+
+
+def replicas(place: Place) -> dict[int, dict[str, Any]]:
+    """Returns the status of each replica that listens, by its process."""
+    found: dict[int, dict[str, Any]] = {}
+    with ExitStack() as stack:
+        for _ in range(24):  # The kernel spreads connections over the listeners.
+            http = stack.enter_context(httpx.Client(base_url=place.url, timeout=10))
+            status = http.get("/status").json()
+            found[status["pid"]] = status
+    return found
+
+
+def store_processes(machine: Machine) -> set[int]:
+    """Returns the processes of the stores."""
+    return {p.pid for p in machine.head.left_behind() if "ray::Host" in " ".join(p.cmdline())}

@@ -1,0 +1,69 @@
+"""The replicas behind one service, each by its own status."""
+
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import httpx
+import ray
+from ray import serve
+
+from .service import Service, wait_until
+
+COUNTING = (
+    "agents.player.factory=counting_agent:CountingAgent",
+    "agents.player.model=null",
+    "agents.player.buffer=null",
+)
+"""Agents that tell whether a tick was lost or played twice."""
+
+
+@contextmanager
+def games(url: str, *sessions: str, count: int = 0) -> Iterator[list[str]]:
+    """Starts sessions, by these ids or so many that are minted; they are stopped at the end of the block."""
+    with httpx.Client(base_url=url, timeout=30) as http:
+        named: list[str | None] = [*sessions, *[None] * count]
+        begun = [_step(http, session, "start").headers["session"] for session in named]
+        yield begun
+        for session in begun:
+            _step(http, session, "stop")
+
+
+def tick_all(url: str, sessions: list[str]) -> list[int]:
+    """Plays a tick of each session, and returns their numbers."""
+    with httpx.Client(base_url=url, timeout=30) as http:
+        return [int(_step(http, session, "tick").headers["seq"]) for session in sessions]
+
+
+def statuses(service: Service, replicas: int) -> list[dict[str, Any]]:
+    """Returns the status of each replica of a game port."""
+    with ExitStack() as stack:
+        clients: dict[str, httpx.Client] = {}
+
+        def all_of_them() -> bool:
+            client = stack.enter_context(httpx.Client(base_url=service.url, timeout=30))
+            clients.setdefault(client.get("/status").json()["replica"], client)
+            return len(clients) == replicas
+
+        wait_until(all_of_them, f"{replicas} replicas answer")
+        return [client.get("/status").json() for client in clients.values()]
+
+
+def runs(trial: str, replicas: int) -> bool:
+    """Returns whether the trial's actor has exactly so many replicas, and none that starts or ends."""
+    application = serve.status().applications[trial]
+    states = application.deployments["actor-main"].replica_states
+    return {state: count for state, count in states.items() if count} == {"RUNNING": replicas}
+
+
+def kill_controller() -> None:
+    """Kills Serve's controller, which Ray starts again."""
+    ray.kill(ray.get_actor("SERVE_CONTROLLER_ACTOR", namespace="serve"), no_restart=False)
+
+
+def _step(http: httpx.Client, session: str | None, kind: str) -> httpx.Response:
+    headers = {"step_kind": kind} | ({} if session is None else {"session": session})
+    body = {"observation": [0.01, 0.02, 0.03, 0.04]} if kind == "tick" else None
+    reply = http.post("/step", headers=headers, json=body)
+    assert reply.status_code == 200, f"{kind} of {session}: {reply.status_code} {reply.text}"
+    return reply

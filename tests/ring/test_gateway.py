@@ -1,0 +1,58 @@
+"""Who listens on the game port: a gateway on the head node, or nobody."""
+
+import httpx
+import pytest
+
+from deployments.port import holder
+
+from .fleet import COUNTING, games, runs, tick_all
+from .live_games import live_games
+from .service import Cluster, Service, free_port, observation, playing, step, wait_until
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+
+
+def test_a_gateway_brings_each_step_to_one_of_the_replicas(cluster: Cluster) -> None:
+    port = free_port()
+    settings = ("actors.main.use_gateway=head", "actors.main.replicas=2", f"actors.main.port={port}")
+    with Service(cluster, "behind", *settings) as service:
+        assert service.port == port
+        assert runs("behind", 2)
+        wait_until(lambda: len(service.status()["replicas"]) == 2, "the gateway knows both replicas")
+        with games(service.url, "mine-agent-player", count=8) as begun:
+            assert {session.partition(".")[0] for session in begun[1:]} == set(service.status()["replicas"])
+            assert tick_all(service.url, begun) == [1] * 9
+            assert tick_all(service.serve_url, begun) == [2] * 9
+        assert service.step(body=observation()).json()["action"] in (0, 1)
+        assert service.step("nowhere", body=observation()).json()["code"] == "session_unknown"
+        with playing(service.url, games=8, episodes=16) as game_core:
+            assert game_core.result(timeout=60).errors == 0
+    assert holder("127.0.0.1", port) is None
+
+
+def test_games_behind_a_gateway_outlive_an_update_of_all(cluster: Cluster) -> None:
+    with Service(cluster, "renewed", "actors.main.use_gateway=head", "actors.main.replicas=2", *COUNTING) as service:
+        old = service.status()["gateway"]
+        with live_games(service.url, 40) as live:
+            before = live.ticks
+            service.deploy()
+            wait_until(lambda: live.ticks > before + 10 * 40, "games go on after the update")
+        assert service.status()["gateway"] != old
+
+
+def test_without_a_game_port_a_start_tells_where_its_own_replica_listens(cluster: Cluster) -> None:
+    port = free_port()
+    settings = ("actors.main.use_gateway=null", "actors.main.replicas=2", f"actors.main.port={port}")
+    with Service(cluster, "direct", *settings) as service:
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"http://127.0.0.1:{port}/status")
+        with httpx.Client(base_url=service.serve_url, timeout=30) as serve_port:
+            begun = {number: step(serve_port, f"game {number}", "start") for number in range(8)}
+        endpoints = {number: reply.headers["endpoint"] for number, reply in begun.items()}
+        assert len(set(endpoints.values())) == 2
+        for number, endpoint in endpoints.items():
+            with httpx.Client(base_url=f"http://{endpoint}", timeout=30) as own:
+                before = own.get("/status").json()["counts"].get("ticks_train", 0)
+                assert step(own, f"game {number}", body=observation()).headers["seq"] == "1"
+                assert own.get("/status").json()["counts"]["ticks_train"] == before + 1
+                step(own, f"game {number}", "stop")
