@@ -3,13 +3,10 @@
 from typing import TypeVar
 
 import orjson
-from google.protobuf.message import Message
 from pydantic import BaseModel, ValidationError
 from pydantic_core import ErrorDetails
 
-from app.errors import AgentError, BadPayloadError
-from app.wire.payload import Payload
-from app.wire.steps import Json
+from app.errors import BadPayloadError
 
 O = TypeVar("O", bound=BaseModel)  # noqa: E741  # The type of the options.
 
@@ -17,18 +14,17 @@ _SHOWN = 60
 """Characters of a wrong value that a message shows."""
 
 
-def parse_options(schema: type[O], payload: Payload) -> O:
-    """Returns the options that a start carries; an empty body has all defaults.
+def parse_options(schema: type[O], payload: object) -> O:
+    """Returns the options that a start carries; an empty body has all defaults, and checked options are left alone.
 
     Numbers and text are not converted into one another (pydantic's strict mode). For an agent that reads bytes the body
     of its start is read as JSON all the same.
 
     Raises:
-      AgentError: The agent declares a message for its start as well.
       BadPayloadError: They do not fit; the message lists each wrong field with what was got and what is allowed.
     """
-    if isinstance(payload, Message):
-        raise AgentError(f"options are JSON, got {payload.DESCRIPTOR.full_name}; an agent has options or a start_input")
+    if isinstance(payload, schema):
+        return payload
     try:
         return schema.model_validate_json(_text_of(payload) or b"{}", strict=True)
     except ValidationError as error:
@@ -36,13 +32,13 @@ def parse_options(schema: type[O], payload: Payload) -> O:
         raise BadPayloadError(f"the start's options are wrong: {'; '.join(problems)}") from error
 
 
-def _text_of(payload: Json | bytes) -> bytes:
+def _text_of(payload: object) -> bytes:
     """Returns the JSON text of a payload; empty where it is None."""
     if payload is None or isinstance(payload, bytes):
         return payload or b""
     try:
         return orjson.dumps(payload)
-    except TypeError as error:  # It was parsed, so it is only nested too deep.
+    except TypeError as error:  # Nested too deep, where it was parsed.
         raise BadPayloadError(f"the start's options are no JSON: {error}") from error
 
 

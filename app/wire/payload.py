@@ -5,21 +5,28 @@ from functools import lru_cache
 from typing import Final, Literal, Protocol, get_args
 
 from google.protobuf.message import DecodeError, EncodeError, Message
+from pydantic import BaseModel
 
 from app.errors import AgentError, BadPayloadError, PluginError
 from app.types import StepKind
 from app.wire.field_merge import merge_fields
 from app.wire.merge_patch import merge_patch
+from app.wire.options import parse_options
 from app.wire.steps import Body, Json, JsonBody, parse_json
 
-Payload = Json | bytes | Message
-"""What an agent reads and writes: a JSON value, bytes or a protobuf message, as its codec says."""
+Payload = Json | bytes | Message | BaseModel
+"""What an agent reads and writes: a JSON value, bytes or a protobuf message, as its codec says.
+
+The options of a start are of the agent's own class where it declares one.
+"""
 
 CodecKind = Literal["json", "bytes", "proto"]
 """How an agent class declares its codec."""
 
 CODECS_KEPT: Final = 256
 """Agent classes whose codec is remembered: far more than one service has."""
+
+_NO_JSON: Final = (bytes, Message, BaseModel)
 
 _SHOWN: Final = 20
 """Bytes of a wrong body that a message shows."""
@@ -65,7 +72,7 @@ class JsonCodec:
 
     def merge(self, base: Payload, difference: Payload) -> Payload:
         """Returns the base after a JSON Merge Patch."""
-        if isinstance(base, bytes | Message) or isinstance(difference, bytes | Message):
+        if isinstance(base, _NO_JSON) or isinstance(difference, _NO_JSON):
             raise BadPayloadError(f"a difference between {_type_name(base)} and {_type_name(difference)} is no JSON")
         return merge_patch(base, difference)
 
@@ -134,17 +141,44 @@ class ProtoCodec:
         return merge_fields(base, difference)
 
 
+class CodecWithOptions:
+    """Another codec, but for starts, whose body is checked against the options that the agent class declares."""
+
+    def __init__(self, codec: Codec, options: type[BaseModel]) -> None:
+        self._options = options
+        self._codec = codec
+        self.encode = codec.encode
+        self.merge = codec.merge
+
+    def decode(self, body: Body, kind: StepKind) -> Payload:
+        """Returns the options of a start, and what the other codec reads in any other body."""
+        payload = self._codec.decode(body, kind)
+        return parse_options(self._options, payload) if kind is StepKind.START else payload
+
+
 @lru_cache(maxsize=CODECS_KEPT)
 def codec_of(agent_class: type[object]) -> Codec:
     """Returns the codec that an agent class declares.
 
     It is told by the class attribute ``codec``: ``json`` (also where it is missing), ``bytes`` or ``proto``. With
     ``proto`` the attributes ``tick_input`` and ``tick_output`` name message classes, and so may ``start_input``,
-    ``start_output``, ``stop_input`` and ``stop_output``; a payload without a class is JSON.
+    ``start_output``, ``stop_input`` and ``stop_output``; a payload without a class is JSON. The attribute ``options``
+    may name a pydantic class, which the body of a start, always JSON then, must fit.
 
     Raises:
-      PluginError: There is no such codec, or a message class is missing or is none.
+      PluginError: There is no such codec, or one of the classes is missing or is none.
     """
+    codec, options = _bare_codec(agent_class), getattr(agent_class, "options", None)
+    if options is None:
+        return codec
+    if not (isinstance(options, type) and issubclass(options, BaseModel)):
+        raise PluginError(f"{agent_class.__qualname__}.options is {options!r}; allowed is a pydantic model class")
+    if getattr(agent_class, "start_input", None) is not None:
+        raise PluginError(f"{agent_class.__qualname__} declares options and start_input; allowed is one of them")
+    return CodecWithOptions(codec, options)
+
+
+def _bare_codec(agent_class: type[object]) -> Codec:
     kind = getattr(agent_class, "codec", "json")
     if kind == "json":
         return JsonCodec()

@@ -3,8 +3,7 @@ from typing import Any, Literal
 import pytest
 from pydantic import BaseModel, ConfigDict, Field, field_validator
 
-from app.errors import AgentError, BadPayloadError
-from app.wire.messages_pb2 import Step
+from app.errors import BadPayloadError
 from app.wire.options import parse_options
 
 
@@ -77,6 +76,6 @@ def test_options_nested_without_end_are_refused() -> None:
         parse_options(Options, deep)
 
 
-def test_an_agent_has_options_or_a_message_for_its_start() -> None:
-    with pytest.raises(AgentError, match=r"options are JSON, got sparring\.v1\.Step; an agent has options or a start_"):
-        parse_options(Options, Step())
+def test_options_that_were_checked_already_are_left_alone() -> None:
+    options = Options(difficulty=2)
+    assert parse_options(Options, options) is options

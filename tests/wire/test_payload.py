@@ -5,6 +5,7 @@ import pytest
 from google.protobuf.struct_pb2 import Struct
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import BaseModel
 
 from app.errors import AgentError, BadPayloadError, PluginError
 from app.types import StepKind
@@ -47,6 +48,11 @@ def test_a_class_declares_its_codec_once() -> None:
         ({"codec": "proto", "tick_input": Step}, "Wrong.tick_output is None"),
         ({"codec": "proto", "tick_input": Step, "tick_output": Step()}, "Wrong.tick_output is .*; allowed is"),
         ({"codec": "proto", "tick_input": Step, "tick_output": Step, "start_input": dict}, "Wrong.start_input is <cl"),
+        ({"options": dict}, "Wrong.options is <class 'dict'>; allowed is a pydantic model class"),
+        (
+            {"codec": "proto", "tick_input": Step, "tick_output": Step, "start_input": Step, "options": BaseModel},
+            "Wrong declares options and start_input; allowed is one of them",
+        ),
     ],
 )
 def test_a_wrong_declaration_is_named(attributes: dict[str, Any], message: str) -> None:
@@ -147,6 +153,20 @@ def test_an_agent_of_bytes_answers_bytes_or_nothing() -> None:
 def test_an_answer_of_a_wrong_type_names_both(codec: Any, answer: Any, message: str) -> None:
     with pytest.raises(AgentError, match=f"the agent.* {message}"):
         codec.encode(answer, TICK)
+
+
+class Options(BaseModel):
+    level: int = 1
+
+
+@pytest.mark.parametrize("base", [JsonAgent, BytesAgent, ProtoAgent])
+def test_the_body_of_a_start_fits_the_options_that_the_class_declares(base: type[object]) -> None:
+    agent = type("Optional", (base,), {"options": Options})
+    assert codec_of(agent).decode(b'{"level": 3}', START) == Options(level=3)
+    assert codec_of(agent).decode(b"", START) == Options()
+    with pytest.raises(BadPayloadError, match="level is 'high'; allowed is a valid integer"):
+        codec_of(agent).decode(b'{"level": "high"}', START)
+    assert codec_of(agent).decode(b"", TICK) == codec_of(base).decode(b"", TICK)
 
 
 def test_each_codec_merges_its_own_kind_of_difference() -> None:
