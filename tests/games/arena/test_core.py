@@ -72,3 +72,11 @@ async def test_the_command_says_that_nobody_serves() -> None:
     code, out, errors = await command("--url", "http://127.0.0.1:9", "--wait-s", "0.1")
     assert (code, out) == (1, "")
     assert errors.startswith("arena: no service is ready at http://127.0.0.1:9")
+
+
+async def test_the_game_core_needs_neither_torch_nor_ray() -> None:
+    told = "import sys, app.games.arena.core; print({'torch', 'ray', 'mlflow'} & set(sys.modules))"
+    process = await asyncio.create_subprocess_exec(sys.executable, "-c", told, cwd=ROOT, stdout=asyncio.subprocess.PIPE)
+    async with asyncio.timeout(WAIT_S):
+        out, _ = await process.communicate()
+    assert out.decode() == "set()\n"
