@@ -5,6 +5,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, cast
 
+from pydantic import BaseModel
+
 from app.agents.unroll import Unroll
 from app.errors import SnapshotError
 from app.models.queue import Model
@@ -47,6 +49,10 @@ class Agent(ABC):
     the classes that the attributes ``tick_input`` and ``tick_output`` name, and ``start_input``, ``stop_output`` and so
     on where the class has them."""
 
+    options: ClassVar[type[BaseModel] | None] = None
+    """Schema of what a start may carry: ``on_start`` then gets an object of this class, and one that does not fit is
+    refused before. None: it gets the body as it is."""
+
     def __init__(self, context: AgentContext) -> None:
         self.context = context
         self.version: Version | None = None
@@ -60,7 +66,8 @@ class Agent(ABC):
         """Begins an episode and returns what the game core is told.
 
         Args:
-          options: What the game core sent with the start; None where nothing.
+          options: What the game core sent with the start, of the class that ``options`` names; without one, the body
+            as it is, None where there is none.
         """
         return None
 

@@ -4,6 +4,7 @@ from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
+from pydantic import BaseModel, ConfigDict, field_validator
 
 from app.agents.agent import Agent, AgentContext
 from app.agents.unroll import Step
@@ -11,15 +12,32 @@ from app.errors import BadPayloadError, ModelMismatchError, SparringError
 from app.models.queue import GREEDY, Question
 from app.sessions.session import EndCause
 from app.types import Purpose, RowKind, Version
+from app.wire.options import parse_options
 from app.wire.payload import Payload
 from app.wire.trees import Tree
 
-OPTIONS = ("model_version", "greedy")
-"""What a start may carry."""
 REWARD_MAX: Final = float(np.finfo(np.float32).max)
 """Rewards are stored as float32; what is beyond would become infinite."""
 UNKNOWN_TICKS: Final = 2**20
 """Numbers left free where nobody knows how many ticks are missing: more than a game has between two snapshots."""
+
+
+class GymOptions(BaseModel):
+    """What a start may carry."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+    model_version: str | None = None
+    """Version that answers the whole game, such as "1.57"; None: the newest."""
+    greedy: bool | None = None
+    """Whether the most probable action is taken; None: only in an evaluated game."""
+
+    @field_validator("model_version")
+    @classmethod
+    def _is_a_version(cls, text: str | None) -> str | None:
+        if text is not None:
+            Version.parse(text)
+        return text
 
 
 class GymAgent(Agent):
@@ -29,6 +47,8 @@ class GymAgent(Agent):
     and the mask is optional; the answer is ``{"action": a}``. A stop is ``{"observation": final, "reward": r,
     "terminated": bool, "truncated": bool}``. A start may carry ``{"model_version": "1.57", "greedy": true}``.
     """
+
+    options = GymOptions
 
     def __init__(self, context: AgentContext) -> None:
         """Makes the agent of one session.
@@ -55,16 +75,14 @@ class GymAgent(Agent):
 
     async def on_start(self, options: Payload) -> Payload:
         """Begins an episode; an evaluated one is played by one version from start to end."""
-        given = _mapping("a start", {} if options is None else options)
-        unknown = sorted(set(given) - set(OPTIONS))
-        if unknown:
-            raise BadPayloadError(f"a start carries {', '.join(unknown)}; allowed are {', '.join(OPTIONS)}")
-        self._greedy = _boolean(given, "greedy", self._greedy)
+        given = parse_options(GymOptions, options)
+        if given.greedy is not None:
+            self._greedy = given.greedy
         if self._greedy:  # Its actions were not drawn from the policy: learning from them would be wrong.
             self._unroll = None
-        wanted = given.get("model_version")
+        wanted = given.model_version
         if wanted is not None or self.context.purpose is Purpose.EVALUATE:
-            self._pinned = await self._hold(None if wanted is None else _version(wanted))
+            self._pinned = await self._hold(None if wanted is None else Version.parse(wanted))
         return None
 
     async def on_tick(self, payload: Payload) -> Payload:
@@ -206,12 +224,3 @@ def _boolean(payload: dict[str, Any], key: str, default: bool) -> bool:
     if not isinstance(value, bool):
         raise BadPayloadError(f"{key} is {value!r}; allowed are true and false")
     return value
-
-
-def _version(text: object) -> Version:
-    if not isinstance(text, str):  # As a number, 1.50 would be 1.5.
-        raise BadPayloadError(f'model_version is {text!r}; allowed is text such as "1.57"')
-    try:
-        return Version.parse(text)
-    except ValueError as error:
-        raise BadPayloadError(f"model_version: {error}") from error

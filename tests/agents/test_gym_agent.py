@@ -186,13 +186,13 @@ async def test_a_start_may_name_the_version_and_ask_for_sampling() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"modelversion": "1.5"}, "carries modelversion; allowed are model_version, greedy"),
-        ({"greedy": 1}, "greedy is 1; allowed are true and false"),
+        ({"modelversion": "1.5"}, "modelversion is unknown; allowed are model_version, greedy"),
+        ({"greedy": 1}, "greedy is 1; allowed is a valid boolean"),
         ({"model_version": "latest"}, "written as generation.number"),
-        ({"model_version": 1.5}, "model_version is 1.5; allowed is text"),
+        ({"model_version": 1.5}, "model_version is 1.5; allowed is a valid string"),
         ({"model_version": "9.9"}, r"9\.9 are no longer kept"),
-        ([], "a start is a JSON object, got list"),
-        (b"", "a start is a JSON object, got bytes"),
+        ([], r"the body is \[\]; allowed is a JSON object"),
+        (b"x", r"the body is .*; Invalid JSON"),
     ],
 )
 async def test_a_start_that_says_something_unknown_is_refused(options: Any, message: str) -> None:
