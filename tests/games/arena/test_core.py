@@ -16,6 +16,7 @@ from tests.deployments.wire_client import listening
 from .in_process import ArenaService
 
 ROOT = Path(__file__).parents[3]
+MAX_BODY = 100_000
 WAIT_S = 50.0
 
 
@@ -23,8 +24,8 @@ WAIT_S = 50.0
 async def game_port(service: ArenaService) -> AsyncIterator[str]:
     """Runs the product's listener in front of the agents; yields its URL."""
     step = service.table.step
-    answers = StepService(step, step, lambda: {"healthy": True, "ready": True})
-    async with listening(answers.answer, max_body_bytes=100_000) as listener:
+    answers = StepService(step, step, lambda: {"healthy": True, "ready": True}, MAX_BODY)
+    async with listening(answers.answer, MAX_BODY) as listener:
         yield f"http://127.0.0.1:{listener.port}"
 
 
