@@ -1,8 +1,13 @@
 """Who listens on the game port: a gateway on the head node, or nobody."""
 
+import json
+import time
+from pathlib import Path
+
 import httpx
 import pytest
 
+from app.wire.token import sign
 from deployments.port import holder
 
 from .fleet import COUNTING, games, runs, tick_all
@@ -38,6 +43,28 @@ def test_games_behind_a_gateway_outlive_an_update_of_all(cluster: Cluster) -> No
             service.deploy()
             wait_until(lambda: live.ticks > before + 10 * 40, "games go on after the update")
         assert service.status()["gateway"] != old
+
+
+def test_a_gateway_admits_by_key_and_token_and_the_replica_knows_whose_session_it_is(
+    cluster: Cluster, tmp_path: Path
+) -> None:
+    secret = "0123456789abcdef" * 2
+    keys = [{"name": name, "key": name, "secret": secret} for name in ("mine", "other")]
+    file = tmp_path / "keys.json"
+    file.write_text(json.dumps(keys))
+    settings = ("actors.main.use_gateway=head", "actors.main.replicas=2", f"actors.main.access.keys_file={file}")
+    with Service(cluster, "keyed", *settings) as service:
+
+        def signed(key: str, session: str) -> dict[str, str]:
+            now = str(int(time.time()))
+            return {"key": key, "time": now, "token": sign(secret, key, now, session)}
+
+        assert service.step("match", "start").json()["code"] == "unauthorized"
+        assert service.step("match", "start", **signed("mine", "match")).status_code == 200
+        assert service.step("match", body=observation(), **signed("mine", "match")).headers["seq"] == "1"
+        assert service.step("match", body=observation(), **signed("mine", "another")).json()["code"] == "unauthorized"
+        assert service.step("match", body=observation(), **signed("other", "match")).status_code != 200
+        assert service.step("match", "stop", **signed("mine", "match")).headers["seq"] == "2"
 
 
 def test_without_a_game_port_a_start_tells_where_its_own_replica_listens(cluster: Cluster) -> None:
