@@ -16,7 +16,7 @@ INTERRUPTED = 130
 """Exit code of a command that was interrupted."""
 
 GROUP = "sparring.commands"
-"""Entry point group: the name is the command, the value a function with typer annotations."""
+"""Entry point group: the name is the command, the value a function with typer annotations, or a group of such."""
 
 _OWN_PACKAGES = {"app", "deployments", "train"}
 
@@ -62,6 +62,9 @@ def _add(cli: typer.Typer, entry: EntryPoint) -> None:
         message = _missing(entry, error)
         anything = {"allow_extra_args": True, "ignore_unknown_options": True}
         cli.command(entry.name, help=escape(message), context_settings=anything)(_refusing(message))
+        return
+    if isinstance(command, typer.Typer):
+        cli.add_typer(command, name=entry.name)
         return
     summary = (inspect.getdoc(command) or "").partition("\n\n")[0]
     cli.command(entry.name, help=escape(summary))(command)

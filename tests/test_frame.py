@@ -130,6 +130,8 @@ def test_the_wheel_holds_the_three_packages_and_no_tests(tmp_path: Path) -> None
     inside = {name for name in names if name.endswith(".py")}
     assert inside == {str(p.relative_to(ROOT)) for part in PACKAGES for p in (ROOT / part).rglob("*.py")}
     assert any(name.endswith("LICENSE") for name in names)
+    generator = {str(p.relative_to(ROOT)) for p in (ROOT / "train/bench/loadgen").iterdir()}
+    assert generator <= set(names)
 
 
 def test_the_licence_is_the_apache_licence_as_the_package_says() -> None:

@@ -1,7 +1,6 @@
-"""``sparring bench NAME``."""
+"""``sparring bench NAME``: what the product costs, next to a limit measured in the same run."""
 
 import sys
-from enum import StrEnum
 from pathlib import Path
 from typing import Annotated
 
@@ -9,24 +8,72 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from train.bench.solve import main_line, solve
+from train.bench.generator import Mode
+from train.bench.solve import main_line
+from train.bench.solve import solve as measure_solve
+from train.bench.ticks import Plan
+from train.bench.ticks import ticks as measure_ticks
+from train.launch.stopping import Stopper
+
+AsJson = Annotated[bool, typer.Option("--json", help="Print the JSON line alone.")]
+
+bench = typer.Typer(no_args_is_help=True, help="Measures, next to the limit of the same machine in the same run.")
 
 
-class Benchmark(StrEnum):
-    """What can be measured."""
-
-    SOLVE = "solve"
-
-
-def bench(
-    name: Annotated[Benchmark, typer.Argument(help="What to measure.")],
+@bench.command()
+def solve(
     config: Annotated[Path, typer.Option(help="Config file with a launch section.")] = Path("configs/rl.yaml"),
     seeds: Annotated[int, typer.Option(help="Launches, each with a seed of its own.", min=1)] = 3,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override; may be repeated.")] = None,
-    json: Annotated[bool, typer.Option("--json", help="Print the JSON line alone.")] = False,
+    json: AsJson = False,
 ) -> None:
-    """Measures, next to the limit of the same machine in the same run; the last line is JSON."""
-    result = {Benchmark.SOLVE: solve}[name](config, range(seeds), set_ or [])
+    """Launches until CartPole is solved; the limit is the same algorithm in one process."""
+    _show("solve", measure_solve(config, range(seeds), set_ or []), json)
+
+
+@bench.command()
+def ticks(
+    transport: Annotated[list[Mode], typer.Option(help="Transports; may be repeated.")] = list(Mode),  # noqa: B006
+    connections: Annotated[list[int], typer.Option(help="Connections at once; may be repeated.", min=1)] = [1, 8, 32],  # noqa: B006
+    body: Annotated[list[int], typer.Option(help="Bytes of a tick; may be repeated.", min=0)] = [64, 4096],  # noqa: B006
+    windows: Annotated[
+        int, typer.Option(help="Windows of each figure; below 5 nothing counts as measured.", min=1)
+    ] = 5,
+    seconds: Annotated[float, typer.Option(help="Length of a window.", min=0.1)] = 1.0,
+    cells: Annotated[bool, typer.Option("--cells", help="Measure the transports.")] = False,
+    cartpole: Annotated[bool, typer.Option("--cartpole", help="Measure CartPole's policy.")] = False,
+    forwarded: Annotated[bool, typer.Option("--forwarded", help="Measure forwarded steps.")] = False,
+    memory: Annotated[bool, typer.Option("--memory", help="Measure idle sessions and growth.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Measures what a tick costs; without --cells, --cartpole, --forwarded and --memory all four are measured."""
+    everything = not (cells or cartpole or forwarded or memory)
+    plan = Plan(
+        modes=transport,
+        connections=connections,
+        body_bytes=body,
+        windows=windows,
+        seconds=seconds,
+        cells=everything or cells,
+        cartpole=everything or cartpole,
+        forwarded=everything or forwarded,
+        memory=everything or memory,
+    )
+    console = Console(stderr=True)
+    stopper = Stopper()
+    stopper.install()
+    try:
+        result = measure_ticks(plan, stopper, lambda stage: console.print(stage, highlight=False))
+    finally:
+        if stopper.requested():
+            console.print("interrupted")
+            stopper.enforce()
+    _show("ticks", result, json)
+    if result["errors"]:
+        raise typer.Exit(1)
+
+
+def _show(name: str, result: dict[str, object], json: bool) -> None:
     if not json:
         table = Table(title=f"bench {name}", show_header=False)
         for key, value in result.items():

@@ -101,6 +101,15 @@ class Ring:
         serve.delete(APP)
         _deploy(prepare(config))
 
+    def serve(self, config: ExperimentConfig) -> dict[str, int]:
+        """Serves a config without a trainer and returns the game port of each actor."""
+        from deployments.build import prepare  # noqa: PLC0415
+
+        self._start_serve()
+        prepared = prepare(config)
+        _deploy(prepared)
+        return prepared.trial.directory.ports()
+
     def wait(self, done: Callable[[], bool]) -> None:
         """Waits until something is done.
 

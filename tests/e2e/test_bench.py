@@ -1,0 +1,48 @@
+"""``sparring bench``: a run that is too short to claim anything, but measures everything."""
+
+import json
+import signal
+from pathlib import Path
+
+import pytest
+
+from .commands import BIN, Place, wait_until
+
+pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+
+TICKS = [str(BIN / "sparring"), "bench", "ticks", "--json", "--windows=1", "--seconds=0.3", "--body=64"]
+
+
+def test_ticks_are_answered_rightly_over_every_transport(place: Place) -> None:
+    ended = place.run(*TICKS, "--connections=2", timeout_s=200)
+    assert ended.returncode == 0, ended.stderr
+    (line,) = ended.stdout.splitlines()
+    result = json.loads(line)
+    assert (result["bench"], result["errors"], result["windows"]) == ("ticks", 0, 1)
+    assert [cell["transport"] for cell in result["cells"]] == ["http", "steps", "bray", "native", "batch"]
+    measured = [*result["cells"], *result["cartpole"], result["forwarded"]["direct"], result["forwarded"]["forwarded"]]
+    for part in measured:
+        assert part["ticks_per_s"]["median"] > 0
+        assert part["cpu_us"]["median"] > 0
+        assert part["p99_ms"]["median"] > 0
+        assert part["errors"] == 0
+        assert not part["measured"]  # One window is not enough.
+    assert all(cell["ratio"] > 0 and cell["limit_errors"] == 0 for cell in result["cells"])
+    assert result["forwarded"]["ratio"] > 0
+    assert result["memory"]["idle_sessions"] == 10_000
+    assert result["memory"]["growth_ticks"] >= 100_000
+
+
+def test_ctrl_c_ends_a_benchmark_and_all_that_it_started(place: Place) -> None:
+    command = place.start(*TICKS, "--cells", "--transport=http", "--connections=1", "--windows=1000")
+    command.until("http, 1 connections")
+    assert command.end(signal.SIGINT, 20) == 130, command.output
+    assert "Traceback" not in command.output
+    wait_until(lambda: not command.left_behind(), lambda: str(command.left_behind()), 10)
+
+
+def test_without_a_compiler_nothing_is_started(place: Place) -> None:
+    ended = place.run(*TICKS, CXX="no-such-compiler")
+    assert ended.returncode == 1
+    assert "there is no no-such-compiler" in ended.stderr
+    assert not (Path(place.folder) / "sparring" / "bench" / "ticks").exists()

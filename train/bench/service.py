@@ -1,0 +1,125 @@
+"""The service that ``ticks`` measures: real actor replicas on a Ray cluster of this command's own."""
+
+import socket
+from collections.abc import Collection, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, Literal
+
+import httpx
+
+from app.config.active import active
+from app.config.root import ExperimentConfig
+from app.errors import SparringError
+from train.launch.ring import Ring
+from train.launch.stopping import Stopper
+
+Target = Literal["echo", "cartpole", "pair"]
+"""An actor: ``echo`` answers what it is sent, ``cartpole`` what its policy decides, ``pair`` echoes in two replicas."""
+
+IDLE_TIMEOUT_S: Final = 3600.0
+"""Seconds that a session without a step stays open: longer than any measurement."""
+MAX_GAMES: Final = 20_000
+"""Games that one replica may hold: twice as many as are ever left idle."""
+START_TIMEOUT_S: Final = 120.0
+"""Longest start of Ray or the service."""
+REPLY_TIMEOUT_S: Final = 30.0
+"""Longest answer of a replica to a request of ours."""
+STATUS_TRIES: Final = 200
+"""Fresh connections until the kernel has certainly spread one to each of two replicas."""
+
+_REPLICAS: Final[dict[Target, int]] = {"echo": 1, "cartpole": 1, "pair": 2}
+_MODEL: Final = "app.games.cartpole.model:build"
+
+
+class BenchError(SparringError):
+    """A benchmark cannot go on."""
+
+
+@dataclass(frozen=True, slots=True)
+class GamePort:
+    """The game port of one actor and the replicas behind it."""
+
+    port: int
+    pids: tuple[int, ...]
+
+    @contextmanager
+    def client(self, pid: int | None = None) -> Iterator[httpx.Client]:
+        """Opens a client with one connection, kept to one replica where a process is named.
+
+        Raises:
+          BenchError: No connection reaches that process.
+        """
+        for _ in range(STATUS_TRIES):
+            with _client(self.port) as client:
+                if pid is None or status(client)["pid"] == pid:
+                    yield client
+                    return
+        raise BenchError(f"no connection to port {self.port} reaches process {pid}")
+
+
+def service_config(targets: Collection[Target]) -> ExperimentConfig:
+    """Returns the config of a service with these actors: no training, no snapshots, no limits that could be met."""
+    limits = {"max_games": MAX_GAMES, "idle_timeout_s": IDLE_TIMEOUT_S}
+    actors = {
+        name: {
+            "agents": ["player" if name == "cartpole" else "echo"],
+            "replicas": _REPLICAS[name],
+            "port": 0,
+            "num_cpus": 0,
+            "limits": limits,
+        }
+        for name in targets
+    }
+    agents: dict[str, object] = {"echo": {"factory": "app.agents.echo:EchoAgent"}}
+    models: dict[str, object] = {}
+    if "cartpole" in targets:
+        models["main"] = {"factory": _MODEL}
+        agents["player"] = {"model": "main"}
+    run = {"project": "bench", "trial": "ticks", "mode": "deploy"}
+    return ExperimentConfig.model_validate({"run": run, "models": models, "agents": agents, "actors": actors})
+
+
+@contextmanager
+def serving(targets: Collection[Target], stopper: Stopper) -> Iterator[dict[Target, GamePort]]:
+    """Serves actors until the end of the block; then all processes of the service are gone.
+
+    Raises:
+      SparringError: The service cannot be started.
+      InterruptedLaunchError: The user has asked to stop.
+    """
+    config = active(service_config(targets))
+    ring = Ring(config, _free_port(), START_TIMEOUT_S, stopper)
+    try:
+        ring.start_ray()
+        ports = ring.serve(config)
+        yield {name: GamePort(ports[name], _pids(ports[name], _REPLICAS[name])) for name in targets}
+    finally:
+        ring.close()
+
+
+def status(client: httpx.Client) -> dict[str, Any]:
+    """Returns what the replica behind a client says of itself."""
+    found: dict[str, Any] = client.get("/status").raise_for_status().json()
+    return found
+
+
+def _pids(port: int, replicas: int) -> tuple[int, ...]:
+    """Returns the process of each replica."""
+    found: set[int] = set()
+    for _ in range(STATUS_TRIES):
+        with _client(port) as client:
+            found.add(int(status(client)["pid"]))
+        if len(found) == replicas:
+            return tuple(sorted(found))
+    raise BenchError(f"port {port} is shared by {len(found)} replicas; {replicas} were started")
+
+
+def _client(port: int) -> httpx.Client:
+    return httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=REPLY_TIMEOUT_S)
+
+
+def _free_port() -> int:
+    with socket.socket() as attempt:
+        attempt.bind(("127.0.0.1", 0))
+        return int(attempt.getsockname()[1])
