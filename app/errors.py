@@ -182,3 +182,8 @@ class DeadlineExceededError(StepError):
     """No answer was ready in time."""
 
     code, status = "deadline_exceeded", 504
+
+
+def error_codes(base: type[StepError] = StepError) -> set[str]:
+    """Returns the codes of the wire contract's errors."""
+    return {base.code}.union(*(error_codes(child) for child in base.__subclasses__()))

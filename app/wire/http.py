@@ -20,6 +20,7 @@ NO_CONTENT: Final = 204
 REASONS: Final = {
     200: b"OK",
     204: b"No Content",
+    307: b"Temporary Redirect",
     400: b"Bad Request",
     401: b"Unauthorized",
     404: b"Not Found",

@@ -1,0 +1,77 @@
+"""Every metric that the service exposes: name, kind, unit and meaning, declared here and nowhere else."""
+
+from dataclasses import dataclass
+from typing import Final, Literal
+
+from app.errors import error_codes
+
+Kind = Literal["counter", "gauge"]
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One family of samples."""
+
+    name: str
+    """As Prometheus sees it: its unit is part of it, and ``_total`` ends a counter's."""
+    kind: Kind
+    unit: str
+    """Unit of its values; ``1`` where they are counted."""
+    help: str
+
+
+UP: Final = Metric(
+    "sparring_replica_up", "gauge", "1", "1 for a replica of this node that answered, 0 for a silent one."
+)
+READY: Final = Metric("sparring_replica_ready", "gauge", "1", "1 while the replica takes new games.")
+DEGRADED: Final = Metric("sparring_replica_degraded", "gauge", "1", "1 while the replica's event loop is blocked.")
+LOOP_LAG: Final = Metric("sparring_loop_lag_seconds", "gauge", "s", "Longest recent delay of the replica's event loop.")
+LOOP_BLOCKS: Final = Metric("sparring_loop_blocks_total", "counter", "1", "Times that the event loop stood still.")
+SESSIONS: Final = Metric("sparring_sessions", "gauge", "1", "Open sessions by purpose.")
+CONNECTIONS: Final = Metric("sparring_connections", "gauge", "1", "Open connections of the game port.")
+WEIGHTS_GENERATION: Final = Metric(
+    "sparring_weights_generation", "gauge", "1", "Generation of the weights that answer: the trainer's starts."
+)
+WEIGHTS_NUMBER: Final = Metric(
+    "sparring_weights_number", "gauge", "1", "Number of the weights that answer, within their generation."
+)
+WEIGHTS_AGE: Final = Metric(
+    "sparring_weights_age_seconds", "gauge", "s", "Time since the replica took up the weights that answer."
+)
+
+TICKS: Final = Metric("sparring_ticks_total", "counter", "1", "Ticks answered by purpose.")
+STARTS: Final = Metric("sparring_starts_total", "counter", "1", "Sessions started.")
+STOPS: Final = Metric("sparring_stops_total", "counter", "1", "Sessions that their game core has stopped.")
+AUTOS: Final = Metric("sparring_autos_total", "counter", "1", "Observations answered without a session.")
+CLOSED: Final = Metric("sparring_closed_total", "counter", "1", "Sessions that the service has ended, by cause.")
+ERRORS: Final = Metric("sparring_errors_total", "counter", "1", "Refused steps by code of the wire contract.")
+ROWS_PUSHED: Final = Metric("sparring_rows_pushed_total", "counter", "1", "Rows sent to a buffer.")
+ROWS_DROPPED: Final = Metric("sparring_rows_dropped_total", "counter", "1", "Rows lost before a buffer, by reason.")
+EVENTS: Final = Metric("sparring_events_total", "counter", "1", "Whatever else a replica counts, by name.")
+
+NODE_REPLICAS: Final = Metric("sparring_node_replicas", "gauge", "1", "Replicas on this node, silent ones included.")
+NODE_SILENT: Final = Metric("sparring_node_replicas_silent", "gauge", "1", "Replicas that did not answer this scrape.")
+NODE_SESSIONS: Final = Metric("sparring_node_sessions", "gauge", "1", "Open sessions of the replicas that answered.")
+NODE_CONNECTIONS: Final = Metric(
+    "sparring_node_connections", "gauge", "1", "Open connections of the replicas that answered."
+)
+
+METRICS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Metric))
+"""All of them, in the order in which they are exposed."""
+
+_WHOLE: Final = {"starts": STARTS, "stops": STOPS, "autos": AUTOS, "rows_pushed": ROWS_PUSHED}
+_PREFIXES: Final = {
+    "ticks_": (TICKS, "purpose"),
+    "closed_": (CLOSED, "cause"),
+    "rows_dropped_": (ROWS_DROPPED, "reason"),
+}
+
+
+def counted(key: str) -> tuple[Metric, dict[str, str]]:
+    """Returns the metric and the labels of one of a replica's own counters; none is left out."""
+    if key in _WHOLE:
+        return _WHOLE[key], {}
+    for prefix, (metric, label) in _PREFIXES.items():
+        if key.startswith(prefix):
+            return metric, {label: key.removeprefix(prefix)}
+    return (ERRORS, {"code": key}) if key in error_codes() else (EVENTS, {"event": key})

@@ -1,0 +1,132 @@
+"""What a replica says of itself, and what a node's replicas say together."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, fields
+from typing import Any
+
+from app.metrics import names
+from app.metrics.prometheus import Sample
+from app.types import Version
+
+
+@dataclass(frozen=True, slots=True)
+class ReplicaReport:
+    """One replica at one moment; all its values are JSON."""
+
+    replica: str
+    actor: str
+    application: str
+    """Name of the Serve application that it belongs to; empty outside Serve."""
+    host: str
+    """Address of its node."""
+    port: int
+    """Its game port."""
+    pid: int
+    healthy: bool
+    ready: bool
+    degraded: str | None = None
+    """What keeps its event loop from running; None while it runs."""
+    sessions: Mapping[str, int] = field(default_factory=dict)
+    """Open sessions by purpose."""
+    connections: int = 0
+    loop_lag_s: float = 0.0
+    loop_blocks: int = 0
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Counters since its start."""
+    versions: Mapping[str, str] = field(default_factory=dict)
+    """``generation.number`` of each local model's weights."""
+    weights_age_s: Mapping[str, float] = field(default_factory=dict)
+    """Seconds since each local model's weights were taken up."""
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the report as a JSON object."""
+        return asdict(self)
+
+    @classmethod
+    def parse(cls, value: Mapping[str, Any]) -> "ReplicaReport":
+        """Returns the report that another replica has sent; fields of a newer one are passed over.
+
+        Raises:
+          ValueError: It is no report.
+        """
+        known = {item.name for item in fields(cls)}
+        try:
+            return cls(**{name: part for name, part in value.items() if name in known})
+        except TypeError as error:
+            raise ValueError(f"a report lacks a field: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class NodeReport:
+    """The replicas of one node."""
+
+    replicas: Sequence[ReplicaReport]
+    silent: Sequence[str] = ()
+    """Replicas that did not answer in time."""
+
+    def counts(self) -> Counter[str]:
+        """Returns the sum of all counters; those of a replica that is gone are no longer in it."""
+        return sum((Counter(report.counts) for report in self.replicas), Counter())
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the report as a JSON object."""
+        return {
+            "replicas": [report.as_dict() for report in self.replicas],
+            "silent": list(self.silent),
+            "sessions": sum(sum(report.sessions.values()) for report in self.replicas),
+            "connections": sum(report.connections for report in self.replicas),
+            "counts": dict(self.counts()),
+        }
+
+    def samples(self) -> list[Sample]:
+        """Returns the node's metrics: each counter labelled by replica, so that a sum over them is the node's total."""
+        found = [sample for report in self.replicas for sample in replica_samples(report)]
+        found += [Sample(names.UP, {"replica": name}, 0) for name in self.silent]
+        sessions = sum(sum(report.sessions.values()) for report in self.replicas)
+        connections = sum(report.connections for report in self.replicas)
+        return [
+            *found,
+            Sample(names.NODE_REPLICAS, {}, len(self.replicas) + len(self.silent)),
+            Sample(names.NODE_SILENT, {}, len(self.silent)),
+            Sample(names.NODE_SESSIONS, {}, sessions),
+            Sample(names.NODE_CONNECTIONS, {}, connections),
+        ]
+
+
+def replica_samples(report: ReplicaReport) -> Iterable[Sample]:
+    """Returns one replica's metrics."""
+    own = {"replica": report.replica, "actor": report.actor}
+    yield Sample(names.UP, {"replica": report.replica}, 1)
+    yield Sample(names.READY, own, report.ready)
+    yield Sample(names.DEGRADED, own, report.degraded is not None)
+    yield Sample(names.LOOP_LAG, own, report.loop_lag_s)
+    yield Sample(names.LOOP_BLOCKS, own, report.loop_blocks)
+    yield Sample(names.CONNECTIONS, own, report.connections)
+    for purpose, number in report.sessions.items():
+        yield Sample(names.SESSIONS, own | {"purpose": purpose}, number)
+    for model, text in report.versions.items():
+        version = Version.parse(text)
+        yield Sample(names.WEIGHTS_GENERATION, own | {"model": model}, version.generation)
+        yield Sample(names.WEIGHTS_NUMBER, own | {"model": model}, version.number)
+    for model, age_s in report.weights_age_s.items():
+        yield Sample(names.WEIGHTS_AGE, own | {"model": model}, age_s)
+    for key, number in report.counts.items():
+        metric, labels = names.counted(key)
+        yield Sample(metric, own | labels, number)
+
+
+class WeightsAges:
+    """When each model's weights changed, as far as whoever looks has noticed."""
+
+    def __init__(self) -> None:
+        self._seen: dict[str, tuple[str, float]] = {}
+
+    def look(self, versions: Mapping[str, str], now_s: float) -> dict[str, float]:
+        """Returns the seconds since each model's version was first seen here."""
+        ages: dict[str, float] = {}
+        for model, version in versions.items():
+            if self._seen.get(model, ("", 0.0))[0] != version:
+                self._seen[model] = (version, now_s)
+            ages[model] = now_s - self._seen[model][1]
+        return ages

@@ -1,0 +1,188 @@
+"""The HTTP interface as an OpenAPI 3.1 document, made from one table."""
+
+from dataclasses import dataclass
+from typing import Any, Final
+
+from app.errors import error_codes
+from app.types import Purpose, StepKind
+from app.wire.steps import MAX_BATCH_STEPS, PROTOCOL
+
+Schema = dict[str, Any]
+"""A JSON Schema (2020-12)."""
+
+TEXT: Final[Schema] = {"type": "string"}
+WHOLE: Final[Schema] = {"type": "integer", "minimum": 0}
+ANYTHING: Final[Schema] = {"description": "The agent's own payload."}
+
+
+@dataclass(frozen=True, slots=True)
+class Parameter:
+    """One field of a request; headers are accepted in the query as well."""
+
+    name: str
+    place: str
+    """``header``, ``query`` or ``path``."""
+    schema: Schema
+    meaning: str
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One path and method of the game port."""
+
+    method: str
+    path: str
+    name: str
+    summary: str
+    answer: Schema
+    """Of the body with status 200."""
+    media: str = "application/json"
+    body: Schema | None = None
+    parameters: tuple[Parameter, ...] = ()
+    refused: bool = True
+    """Whether it may be answered by a problem document."""
+    guarded: bool = False
+    """Whether it needs an administrator's key where keys are configured."""
+
+
+def _object(**properties: Schema) -> Schema:
+    return {"type": "object", "properties": properties}
+
+
+def _ref(name: str) -> Schema:
+    return {"$ref": f"#/components/schemas/{name}"}
+
+
+_PURPOSE: Final[Schema] = {"type": "string", "enum": [str(purpose) for purpose in Purpose]}
+_KIND: Final[Schema] = {"type": "string", "enum": [*(str(kind) for kind in StepKind), "end"]}
+_CREDENTIALS: Final = (
+    Parameter("key", "header", TEXT, "Access key, where the service asks for one."),
+    Parameter("time", "header", WHOLE, "Unix seconds that the token signs."),
+    Parameter("token", "header", TEXT, "Hex HMAC-SHA256 of key, time and session under the key's secret."),
+)
+_SHARED: Final = (
+    Parameter("purpose", "header", _PURPOSE, "Why the session is played; read at start."),
+    Parameter("deadline_ms", "header", WHOLE, "Longest wait for an answer."),
+    Parameter("protocol", "header", {"const": PROTOCOL}, "Version of this contract; another one is refused."),
+    *_CREDENTIALS,
+)
+_STEP: Final = (
+    Parameter("session", "header", TEXT, "Id of the session; empty in a start mints one."),
+    Parameter("step_kind", "header", _KIND, "What is asked for; tick by default, auto without a session."),
+    Parameter("seq", "header", WHOLE, "Number of the step, so that it can be repeated."),
+    *_SHARED,
+)
+_PAGE: Final = (
+    Parameter("limit", "query", {"type": "integer", "minimum": 1, "maximum": 1000}, "Sessions of one page."),
+    Parameter("after", "query", TEXT, "``next`` of the page before."),
+    Parameter("game", "query", TEXT, "Only the sessions of this game."),
+    Parameter("purpose", "query", _PURPOSE, "Only the sessions with this purpose."),
+)
+_ITEM: Final = _object(
+    session=TEXT, kind=_KIND, seq=WHOLE, purpose=_PURPOSE, deadline_ms=WHOLE, body=ANYTHING, body_b64=TEXT
+)
+_ANSWER: Final = _object(session=TEXT, body=ANYTHING, body_b64=TEXT, error=_object(code=TEXT, message=TEXT))
+
+OPERATIONS: Final = (
+    Operation("post", "/step", "step", "Answers one step.", ANYTHING, body=ANYTHING, parameters=_STEP),
+    Operation(
+        "post", "/steps", "steps", "Answers a frame of many games, in order.", {"type": "array", "items": _ANSWER},
+        body={"type": "array", "items": _ITEM, "maxItems": MAX_BATCH_STEPS}, parameters=_SHARED,
+    ),
+    Operation("get", "/healthz", "health", "Tells whether the replica works; 503 where not.", _ref("Health")),
+    Operation("get", "/readyz", "readiness", "Tells whether it takes new games; 503 where not.", _ref("Health")),
+    Operation("get", "/status", "status", "Returns what one replica says of itself.", _ref("Status"), guarded=True),
+    Operation("get", "/node", "node", "Returns what all its replicas say.", _ref("Node"), guarded=True),
+    Operation(
+        "get", "/sessions", "sessions", "Lists the node's open sessions, by id.", _ref("Page"), parameters=_PAGE,
+        guarded=True,
+    ),
+    Operation(
+        "get", "/sessions/{id}", "session", "Returns one open session of the node.", _ref("Session"),
+        parameters=(Parameter("id", "path", TEXT, "Id of the session, percent-encoded."),), guarded=True,
+    ),
+    Operation(
+        "get", "/metrics", "metrics", "Returns the node's metrics in Prometheus' text format.", TEXT,
+        media="text/plain", guarded=True,
+    ),
+    Operation("get", "/openapi.json", "openapi", "Returns this document.", {"type": "object"}, refused=False),
+)  # fmt: skip
+"""Everything that the game port serves over HTTP, and Serve's port as well."""
+
+_COUNTS: Final[Schema] = {"type": "object", "additionalProperties": WHOLE}
+_TEXTS: Final[Schema] = {"type": "array", "items": TEXT}
+_DEGRADED: Final[Schema] = {"type": ["string", "null"], "description": "What keeps the event loop from running."}
+_REPLICA: Final = _object(
+    replica=TEXT, actor=TEXT, application=TEXT, host=TEXT, port=WHOLE, pid=WHOLE,
+    healthy={"type": "boolean"}, ready={"type": "boolean"}, degraded=_DEGRADED,
+    sessions={**_COUNTS, "description": "Open sessions by purpose."}, connections=WHOLE,
+    loop_lag_s={"type": "number"}, loop_blocks=WHOLE, counts=_COUNTS,
+    versions={"type": "object", "additionalProperties": TEXT},
+    weights_age_s={"type": "object", "additionalProperties": {"type": "number"}},
+)  # fmt: skip
+_SCHEMAS: Final[dict[str, Schema]] = {
+    "Problem": _object(type=TEXT, title=TEXT, status=WHOLE, code=TEXT, detail=TEXT)
+    | {"required": ["type", "title", "status", "code", "detail"]},
+    "Health": _object(replica=TEXT, healthy={"type": "boolean"}, ready={"type": "boolean"}, degraded=_DEGRADED),
+    "Replica": _REPLICA,
+    "Status": _object(**_REPLICA["properties"] | {"sessions": WHOLE, "purposes": _COUNTS}),
+    "Node": _object(
+        replicas={"type": "array", "items": _ref("Replica")}, silent=_TEXTS, sessions=WHOLE, connections=WHOLE,
+        counts=_COUNTS,
+    ),
+    "Session": _object(
+        id=TEXT, game=TEXT, agent=TEXT, purpose=_PURPOSE, seq=WHOLE, idle_s={"type": "number"}, replica=TEXT
+    ),
+    "Page": _object(
+        sessions={"type": "array", "items": _ref("Session")}, next={"type": ["string", "null"]}, silent=_TEXTS
+    ),
+}  # fmt: skip
+
+
+def openapi() -> dict[str, Any]:
+    """Returns the document."""
+    paths: dict[str, dict[str, Any]] = {}
+    for operation in OPERATIONS:
+        paths.setdefault(operation.path, {})[operation.method] = _operation(operation)
+    return {
+        "openapi": "3.1.0",
+        "info": {
+            "title": "Sparring",
+            "version": str(PROTOCOL),
+            "description": "Steps of game cores, and what an operator sees. Header names: case does not matter, "
+            "'-' equals '_', and each may stand in the query instead.",
+        },
+        "paths": paths,
+        "components": {"schemas": _SCHEMAS},
+    }
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    parameters = operation.parameters + (_CREDENTIALS if operation.guarded else ())
+    found: dict[str, Any] = {
+        "operationId": operation.name,
+        "summary": operation.summary,
+        "parameters": [_parameter(parameter) for parameter in parameters],
+        "responses": {"200": _response("The answer.", operation.media, operation.answer)},
+    }
+    if operation.refused:
+        errors = sorted(error_codes())
+        description = f"Refused; the problem's code is one of {', '.join(errors)}."
+        found["responses"]["default"] = _response(description, "application/problem+json", _ref("Problem"))
+    if operation.body is not None:
+        found["requestBody"] = {"content": {"application/json": {"schema": operation.body}}}
+    return found
+
+
+def _parameter(parameter: Parameter) -> dict[str, Any]:
+    return {
+        "name": parameter.name,
+        "in": parameter.place,
+        "required": parameter.place == "path",
+        "description": parameter.meaning,
+        "schema": parameter.schema,
+    }
+
+
+def _response(description: str, media: str, schema: Schema) -> dict[str, Any]:
+    return {"description": description, "content": {media: {"schema": schema}}}

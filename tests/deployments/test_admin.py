@@ -1,0 +1,241 @@
+"""The admin paths of one replica, and of a node with others that answer over real peer ports."""
+
+import asyncio
+import socket
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import jsonschema
+import orjson
+import pytest
+from ray.exceptions import RayError
+
+from app.errors import BadRequestError, NotFoundError, SessionUnknownError, StepError, UnauthorizedError
+from app.metrics.reports import ReplicaReport
+from app.sessions.directory import Replica
+from app.sessions.listing import SessionList
+from app.types import Purpose
+from app.wire.http import HttpReply, HttpRequest
+from app.wire.openapi import OPERATIONS, openapi
+from app.wire.steps import Credentials
+from deployments.admin import Admin
+from deployments.forward import SECRET_HEADER
+from deployments.listener import Connections
+from deployments.node import NodePeers
+from tests.metrics.test_prometheus import parsed
+
+HOST, SECRET = "127.0.0.1", "the cluster's"
+
+
+@dataclass
+class Open:
+    purpose: Purpose = Purpose.TRAIN
+    seq: int = 3
+    used_at_s: float = 0.0
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+def report(name: str, sessions: int = 0, **changes: Any) -> ReplicaReport:
+    found = ReplicaReport(name, "main", "sparring", HOST, 36390, 1, healthy=True, ready=True)
+    return replace(found, sessions={"train": sessions}, counts={"starts": sessions}, **changes)
+
+
+def get(path: str, method: bytes = b"GET", **fields: str) -> HttpRequest:
+    return HttpRequest(method, path, fields, b"", True)
+
+
+def anyone(credentials: Credentials | None) -> bool:
+    return True
+
+
+def admin(
+    name: str = "one",
+    *sessions: str,
+    peers: NodePeers | None = None,
+    may_see: Callable[[Credentials | None], bool] = anyone,
+    **changes: Any,
+) -> Admin:
+    table = {session: Open() for session in sessions}
+    shown = SessionList(table, name, "player", lambda: 1.0)
+    return Admin(lambda: report(name, len(sessions), **changes), shown, peers, may_see, "10.0.0.1:36390")
+
+
+def read(reply: HttpReply) -> Any:
+    assert reply.status == 200
+    return orjson.loads(reply.body)
+
+
+@asynccontextmanager
+async def peer(name: str, *sessions: str) -> AsyncIterator[Replica]:
+    """Runs another replica's peer port."""
+    theirs = admin(name, *sessions)
+
+    async def answer(request: HttpRequest) -> HttpReply:
+        if request.fields.get(SECRET_HEADER) != SECRET:
+            raise BadRequestError("the peer port serves the replicas of this service alone")
+        return await theirs.show_peer(request)
+
+    connections = Connections(answer, 1_000)
+    server = await asyncio.get_running_loop().create_server(connections.connection, HOST, 0)
+    try:
+        yield Replica(name, HOST, server.sockets[0].getsockname()[1])
+    finally:
+        server.close()
+        await connections.finish(1.0)
+
+
+@asynccontextmanager
+async def mute(name: str) -> AsyncIterator[Replica]:
+    """Runs a peer port behind which nobody ever answers."""
+    with socket.create_server((HOST, 0)) as listening:
+        yield Replica(name, HOST, listening.getsockname()[1])
+
+
+def node(*replicas: Replica, secret: str = SECRET) -> NodePeers:
+    own = Replica("one", HOST, 1)
+
+    async def known() -> list[Replica]:
+        return [own, *replicas]
+
+    return NodePeers(known, own, secret)
+
+
+async def test_health_tells_what_blocks_the_loop_and_goes_on_to_be_healthy() -> None:
+    shown = read(await admin(degraded="blocked in on_tick (agents.py:3)").show(get("/healthz")))
+    assert shown == {"replica": "one", "healthy": True, "ready": True, "degraded": "blocked in on_tick (agents.py:3)"}
+
+
+@pytest.mark.parametrize(("path", "claim"), [("/healthz", "healthy"), ("/readyz", "ready")])
+async def test_what_is_not_so_is_503(path: str, claim: str) -> None:
+    assert (await admin(**{claim: False}).show(get(path))).status == 503
+    assert (await admin().show(get(path))).status == 200
+
+
+async def test_status_shows_one_replica() -> None:
+    shown = read(await admin("one", "a", "b").show(get("/status")))
+    assert (shown["replica"], shown["sessions"], shown["purposes"]) == ("one", 2, {"train": 2})
+
+
+async def test_a_session_is_found_by_its_id_whatever_is_in_it() -> None:
+    odd = "a b/ü?x-agent-boss"
+    shown = read(await admin("one", odd).show(get("/sessions/a%20b%2F%C3%BC%3Fx-agent-boss")))
+    assert (shown["id"], shown["game"], shown["agent"], shown["seq"]) == (odd, "a b/ü?x", "boss", 3)
+
+
+async def test_a_session_that_is_not_open_is_404() -> None:
+    with pytest.raises(SessionUnknownError, match="no replica of this node holds session 'x'") as caught:
+        await admin().show(get("/sessions/x"))
+    assert caught.value.status == 404
+
+
+async def test_there_is_nothing_at_other_paths() -> None:
+    with pytest.raises(NotFoundError, match="GET /metrics") as caught:
+        await admin().show(get("/nowhere"))
+    assert caught.value.status == 404
+
+
+async def test_every_get_of_the_document_is_served_and_answers_as_it_says() -> None:
+    one = admin("one", "a")
+    schemas = openapi()["components"]["schemas"]
+    gets = [operation for operation in OPERATIONS if operation.method == "get"]
+    assert len(gets) == 8
+    for operation in gets:
+        reply = await one.show(get(operation.path.replace("{id}", "a")))
+        assert reply.status == 200
+        assert reply.content_type.decode().startswith(operation.media)
+        if operation.media == "application/json":
+            schema = {**operation.answer, "components": {"schemas": schemas}}
+            jsonschema.validate(orjson.loads(reply.body), schema, jsonschema.Draft202012Validator)
+
+
+async def test_with_keys_only_health_and_the_document_are_open() -> None:
+    def may_see(credentials: Credentials | None) -> bool:
+        return credentials is not None and credentials.key == "operator"
+
+    guarded = admin("one", "a", may_see=may_see)
+    for operation in (o for o in OPERATIONS if o.method == "get"):
+        path = operation.path.replace("{id}", "a")
+        assert (await guarded.show(get(path, key="operator"))).status == 200
+        if operation.guarded:
+            with pytest.raises(UnauthorizedError):
+                await guarded.show(get(path))
+            with pytest.raises(UnauthorizedError):
+                await guarded.show(get(path, key="player"))
+        else:
+            assert (await guarded.show(get(path))).status == 200
+        assert (await guarded.show_peer(get(path))).status == 200
+
+
+def test_serves_port_sends_on_to_the_nodes_own() -> None:
+    one = admin()
+    found = {
+        path: one.elsewhere(get(path, limit="5")) for path in ("/metrics", "/sessions", "/sessions/a%20b", "/node")
+    }
+    locations = {path: dict(reply.headers)[b"Location"].decode() for path, reply in found.items() if reply is not None}
+    assert {reply.status for reply in found.values() if reply is not None} == {307}
+    assert locations == {
+        "/metrics": "http://10.0.0.1:36390/metrics",
+        "/sessions": "http://10.0.0.1:36390/sessions?limit=5",
+        "/sessions/a%20b": "http://10.0.0.1:36390/sessions/a%20b",
+        "/node": "http://10.0.0.1:36390/node",
+    }
+    assert one.elsewhere(get("/healthz")) is None
+    assert one.elsewhere(get("/status")) is None
+
+
+async def test_one_replica_answers_for_its_node_and_names_the_silent() -> None:
+    async with peer("two", "b", "d") as two, mute("three") as three:
+        gone = Replica("four", HOST, 1)
+        elsewhere = Replica("five", "10.9.9.9", two.peer_port)
+        one = admin("one", "a", "c", "e", peers=node(two, three, gone, elsewhere))
+        metrics = parsed((await one.show(get("/metrics"))).body)
+        assert sum(metrics["sparring_starts_total"].values()) == 5
+        up = {dict(labels)["replica"]: value for labels, value in metrics["sparring_replica_up"].items()}
+        assert up == {"one": 1, "two": 1, "three": 0, "four": 0}
+        assert metrics["sparring_node_replicas_silent"] == {(): 2}
+        assert read(await one.show(get("/node")))["silent"] == ["three", "four"]
+
+
+async def test_the_pages_of_a_node_hold_the_sessions_of_all_its_replicas() -> None:
+    async with peer("two", "b", "d") as two:
+        one = admin("one", "a", "c", "e", peers=node(two))
+        first = read(await one.show(get("/sessions", limit="3")))
+        assert [(s["id"], s["replica"]) for s in first["sessions"]] == [("a", "one"), ("b", "two"), ("c", "one")]
+        last = read(await one.show(get("/sessions", limit="3", after=first["next"])))
+        assert [s["id"] for s in last["sessions"]] == ["d", "e"]
+        assert last["next"] is None
+
+
+async def test_a_session_is_found_in_another_replica() -> None:
+    async with peer("two", "far/away") as two:
+        shown = read(await admin("one", peers=node(two)).show(get("/sessions/far%2Faway")))
+        assert (shown["id"], shown["replica"]) == ("far/away", "two")
+
+
+async def test_a_peer_that_does_not_know_the_secret_is_silent() -> None:
+    async with peer("two", "b") as two:
+        one = admin("one", "a", peers=node(two, secret=SECRET[1:]))
+        assert read(await one.show(get("/sessions")))["silent"] == ["two"]
+        assert read(await one.show(get("/node")))["silent"] == ["two"]
+
+
+async def test_while_the_directory_is_away_the_replicas_known_before_are_asked() -> None:
+    async with peer("two", "b") as two:
+        answers: list[list[Replica] | Exception] = [[two], RayError("gone"), TimeoutError()]
+
+        async def known() -> list[Replica]:
+            answer = answers.pop(0)
+            if isinstance(answer, Exception):
+                raise answer
+            return answer
+
+        one = admin("one", peers=NodePeers(known, Replica("one", HOST, 1), SECRET))
+        for _ in range(3):
+            assert len(read(await one.show(get("/node")))["replicas"]) == 2
+
+
+async def test_a_page_that_cannot_be_is_refused_before_anyone_is_asked() -> None:
+    with pytest.raises(StepError, match="limit is '0'"):
+        await admin(peers=node(Replica("two", HOST, 1))).show(get("/sessions", limit="0"))

@@ -1,0 +1,65 @@
+from dataclasses import replace
+
+import orjson
+import pytest
+
+from app.metrics.prometheus import exposition
+from app.metrics.reports import NodeReport, ReplicaReport, WeightsAges
+
+from .test_prometheus import parsed
+
+ONE = ReplicaReport(
+    replica="one", actor="main", application="sparring", host="127.0.0.1", port=36390, pid=7, healthy=True, ready=True,
+    sessions={"train": 3, "play": 1}, connections=2, loop_lag_s=0.01, loop_blocks=1,
+    counts={"ticks_train": 100, "overloaded": 2}, versions={"main": "2.57"}, weights_age_s={"main": 1.5},
+)  # fmt: skip
+TWO = replace(ONE, replica="two", counts={"ticks_train": 11}, degraded="blocked in on_tick (agents.py:3)", ready=False)
+
+
+def test_a_report_survives_json_and_fields_that_it_does_not_know() -> None:
+    assert ReplicaReport.parse(orjson.loads(orjson.dumps(ONE.as_dict())) | {"from_the_future": 1}) == ONE
+
+
+def test_what_lacks_a_field_is_no_report() -> None:
+    with pytest.raises(ValueError, match="lacks a field"):
+        ReplicaReport.parse({"replica": "one"})
+
+
+def test_a_node_sums_its_replicas() -> None:
+    document = NodeReport([ONE, TWO], ["three"]).as_dict()
+    assert document["counts"] == {"ticks_train": 111, "overloaded": 2}
+    assert (document["sessions"], document["connections"], document["silent"]) == (8, 4, ["three"])
+
+
+def test_the_sum_over_replicas_of_a_counter_is_the_nodes_total() -> None:
+    found = parsed(exposition(NodeReport([ONE, TWO], ["three"]).samples()))
+    assert sum(found["sparring_ticks_total"].values()) == 111
+    assert {dict(labels)["replica"] for labels in found["sparring_ticks_total"]} == {"one", "two"}
+    assert found["sparring_errors_total"] == {(("actor", "main"), ("code", "overloaded"), ("replica", "one")): 2}
+
+
+def test_a_silent_replica_is_a_gauge_and_no_error() -> None:
+    found = parsed(exposition(NodeReport([ONE], ["three"]).samples()))
+    assert found["sparring_replica_up"] == {(("replica", "one"),): 1, (("replica", "three"),): 0}
+    assert found["sparring_node_replicas_silent"] == {(): 1}
+    assert found["sparring_node_replicas"] == {(): 2}
+
+
+def test_versions_and_their_age_are_shown_per_model() -> None:
+    found = parsed(exposition(NodeReport([ONE]).samples()))
+    labels = (("actor", "main"), ("model", "main"), ("replica", "one"))
+    assert found["sparring_weights_generation"] == {labels: 2}
+    assert found["sparring_weights_number"] == {labels: 57}
+    assert found["sparring_weights_age_seconds"] == {labels: 1.5}
+
+
+def test_a_blocked_replica_is_degraded() -> None:
+    found = parsed(exposition(NodeReport([ONE, TWO]).samples()))
+    assert sorted(found["sparring_replica_degraded"].values()) == [0, 1]
+
+
+def test_weights_grow_old_until_they_change() -> None:
+    ages = WeightsAges()
+    assert ages.look({"main": "1.0"}, 10.0) == {"main": 0.0}
+    assert ages.look({"main": "1.0"}, 14.0) == {"main": 4.0}
+    assert ages.look({"main": "1.1", "other": "0.0"}, 15.0) == {"main": 0.0, "other": 0.0}

@@ -1,0 +1,87 @@
+import asyncio
+from dataclasses import dataclass, field
+
+import pytest
+
+from app.errors import BadRequestError
+from app.sessions.listing import PAGE_MAX, Query, SessionList, SessionSummary, page_document, read_query
+from app.types import Purpose
+
+
+@dataclass
+class Open:
+    purpose: Purpose = Purpose.TRAIN
+    seq: int = 0
+    used_at_s: float = 0.0
+    lock: asyncio.Lock = field(default_factory=asyncio.Lock)
+
+
+def listed(**sessions: Open) -> SessionList:
+    return SessionList(sessions, "r1", "player", lambda: 10.0)
+
+
+def ids(found: tuple[list[SessionSummary], bool]) -> list[str]:
+    return [session.id for session in found[0]]
+
+
+def test_a_session_is_shown_with_its_game_and_agent() -> None:
+    table = {"g-agent-boss": Open(Purpose.PLAY, 5, 7.5), "solo": Open()}
+    sessions = SessionList(table, "r1", "player", lambda: 10.0)
+    assert sessions.find("g-agent-boss") == SessionSummary("g-agent-boss", "g", "boss", "play", 5, 2.5, "r1")
+    assert sessions.find("solo") == SessionSummary("solo", "solo", "player", "train", 0, 10.0, "r1")
+    assert sessions.find("nobody") is None
+
+
+async def test_a_session_is_not_idle_while_a_step_runs() -> None:
+    session = Open()
+    sessions = listed(a=session)
+    async with session.lock:
+        found = sessions.find("a")
+    assert found is not None
+    assert found.idle_s == 0.0
+
+
+def test_pages_follow_one_another_without_gap_or_overlap() -> None:
+    sessions = listed(**{f"s{number:03}": Open() for number in range(25)})
+    seen: list[str] = []
+    query, more = Query(limit=10), True
+    while more:
+        page, more = sessions.page(query)
+        assert len(page) <= 10
+        seen += [session.id for session in page]
+        query = Query(limit=10, after=seen[-1])
+    assert seen == [f"s{number:03}" for number in range(25)]
+
+
+def test_a_page_that_ends_with_the_last_session_has_no_next() -> None:
+    sessions = listed(a=Open(), b=Open())
+    assert sessions.page(Query(limit=2))[1] is False
+    page, more = sessions.page(Query(limit=1))
+    assert page_document(page, more=more, silent=[])["next"] == "a"
+    assert page_document([], more=False, silent=["r2"]) == {"sessions": [], "next": None, "silent": ["r2"]}
+
+
+def test_pages_can_be_filtered_by_game_and_purpose() -> None:
+    table = {"g-agent-a": Open(), "g-agent-b": Open(Purpose.PLAY), "h": Open()}
+    sessions = SessionList(table, "r1", "player", lambda: 0.0)
+    assert ids(sessions.page(Query(game="g"))) == ["g-agent-a", "g-agent-b"]
+    assert ids(sessions.page(Query(purpose="train"))) == ["g-agent-a", "h"]
+    assert ids(sessions.page(Query(game="g", purpose="play"))) == ["g-agent-b"]
+    assert sessions.by_purpose() == {"train": 2, "play": 1}
+
+
+@pytest.mark.parametrize("limit", ["0", "-1", "1001", "ten", "", "1e3", "0000000001000000"])
+def test_a_page_has_a_bounded_size(limit: str) -> None:
+    with pytest.raises(BadRequestError, match=f"allowed are 1 to {PAGE_MAX}"):
+        read_query({"limit": limit})
+
+
+def test_a_purpose_that_does_not_exist_is_refused() -> None:
+    with pytest.raises(BadRequestError, match="allowed are train, evaluate, play"):
+        read_query({"purpose": "fun"})
+
+
+def test_a_query_survives_its_url() -> None:
+    query = Query(7, "a b&c", "g", "play")
+    assert read_query(query.fields()) == query
+    assert read_query({}) == Query()
