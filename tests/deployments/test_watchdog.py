@@ -1,0 +1,166 @@
+"""A loop that really stands still, and one replica beside it that does not."""
+
+import asyncio
+import socket
+import threading
+import time
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from typing import cast
+
+import pytest
+
+from deployments.shared_listener import SharedListener
+from deployments.watchdog import Block, LoopState, Watchdog
+
+HOST = "127.0.0.1"
+
+
+def nothing() -> str:
+    raise AssertionError("asked what a running loop runs")
+
+
+def test_a_loop_that_beats_is_never_blocked() -> None:
+    state = LoopState(0.0)
+    for number in range(1, 100):
+        assert not state.beat(number * 0.25 + 0.1, number * 0.25)
+        assert not state.look(number * 0.25 + 0.2, 0.25, nothing)
+    assert (state.block, state.blocks) == (None, 0)
+    assert state.lag_s == pytest.approx(0.1)
+
+
+def test_a_block_begins_once_and_ends_with_the_next_beat() -> None:
+    state = LoopState(0.0)
+    assert not state.look(1.2, 0.25, nothing)
+    assert state.look(1.5, 0.25, lambda: "on_tick")
+    assert not state.look(1.75, 0.25, lambda: "on_tick")
+    assert state.block == Block("on_tick", 1.5)
+    assert state.beat(2.0, 0.25)
+    assert (state.block, state.last, state.blocks) == (None, Block("on_tick", 1.75), 1)
+    assert not state.beat(2.25, 2.25)
+
+
+def test_a_second_block_is_counted_and_shown_anew() -> None:
+    state = LoopState(0.0)
+    state.look(2.0, 0.25, lambda: "first")
+    state.beat(2.0, 0.25)
+    assert state.look(4.0, 0.25, lambda: "second")
+    assert (state.blocks, state.block and state.block.what) == (2, "second")
+
+
+class Greeting(asyncio.Protocol):
+    """Says which replica has accepted, and closes."""
+
+    def __init__(self, name: bytes) -> None:
+        self.name = name
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        writing = cast("asyncio.Transport", transport)  # uvloop's is no subclass of it.
+        writing.write(self.name)
+        writing.close()
+
+
+class Neighbour:
+    """Another replica on the same port, on a loop and a thread of its own."""
+
+    def __init__(self, port: int, make_loop: Callable[[], asyncio.AbstractEventLoop]) -> None:
+        self.loop = make_loop()
+        self.listener = SharedListener(HOST, port, lambda: Greeting(b"neighbour"), shared=True)
+        self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
+        self.thread.start()
+        asyncio.run_coroutine_threadsafe(self.listener.open(), self.loop).result(5)
+
+    def close(self) -> None:
+        self.loop.call_soon_threadsafe(self.listener.close)
+        self.loop.call_soon_threadsafe(self.loop.call_later, 0.05, self.loop.stop)
+        self.thread.join(5)
+        self.loop.close()
+
+
+def ask(port: int, times: int) -> set[bytes]:
+    """Returns who has accepted."""
+    return {_greeted(port) for _ in range(times)}
+
+
+def _greeted(port: int) -> bytes:
+    with socket.create_connection((HOST, port), timeout=5) as connection:
+        return connection.recv(100)
+
+
+@asynccontextmanager
+async def running(watchdog: Watchdog) -> AsyncIterator[Watchdog]:
+    task = asyncio.get_running_loop().create_task(watchdog.run())
+    await asyncio.sleep(0)
+    try:
+        yield watchdog
+    finally:
+        task.cancel()
+        await asyncio.gather(task, return_exceptions=True)
+
+
+async def test_while_a_replica_stands_still_new_connections_reach_the_other() -> None:
+    listener = SharedListener(HOST, 0, lambda: Greeting(b"blocked"), shared=True)
+    await listener.open()
+    neighbour = Neighbour(listener.port, type(asyncio.get_running_loop()))
+    blocks: list[Block | None] = []
+    begun, over, answers = threading.Event(), asyncio.Event(), list[set[bytes]]()
+
+    def changed(block: Block | None) -> None:
+        blocks.append(block)
+        if block is None:
+            over.set()
+        else:
+            begun.set()
+
+    def outside() -> None:
+        assert begun.wait(5)
+        answers.append(ask(listener.port, 60))
+
+    def on_tick_of_an_agent() -> None:
+        other = threading.Thread(target=outside)
+        other.start()
+        time.sleep(2.0)  # What is tested: code that blocks the loop, for a time that is known.
+        other.join(5)
+
+    try:
+        assert await asyncio.to_thread(ask, listener.port, 60) == {b"blocked", b"neighbour"}
+        async with running(Watchdog(listener, changed)) as watchdog:
+            on_tick_of_an_agent()
+            assert watchdog.degraded() is not None  # No beat yet.
+            async with asyncio.timeout(5):
+                await over.wait()
+            assert watchdog.degraded() is None
+            assert answers == [{b"neighbour"}]
+            assert await asyncio.to_thread(ask, listener.port, 60) == {b"blocked", b"neighbour"}
+            assert watchdog.state.blocks == 1
+    finally:
+        neighbour.close()
+        listener.close()
+    assert blocks[0] is not None
+    assert "on_tick_of_an_agent (deployments/test_watchdog.py:" in str(blocks[0])
+    assert blocks[1] is None
+
+
+async def test_the_thread_ends_with_its_task() -> None:
+    async with running(Watchdog(None)):
+        assert any(thread.name == "watchdog" for thread in threading.enumerate())
+    assert not any(thread.name == "watchdog" for thread in threading.enumerate())
+
+
+async def test_a_listener_that_is_closed_cannot_be_shut_or_opened_by_accident() -> None:
+    listener = SharedListener(HOST, 0, lambda: Greeting(b"x"), shared=False)
+    await listener.open()
+    assert await asyncio.to_thread(_greeted, listener.port) == b"x"
+    listener.close()
+    listener.shut()
+    await listener.reopen()
+    await asyncio.sleep(0)
+    with pytest.raises(OSError, match="refused"):
+        await asyncio.to_thread(_greeted, listener.port)
+
+
+async def test_a_port_that_is_taken_is_refused_and_leaves_no_socket() -> None:
+    with socket.create_server((HOST, 0)) as taken:
+        listener = SharedListener(HOST, taken.getsockname()[1], lambda: Greeting(b"x"), shared=False)
+        with pytest.raises(OSError, match="in use"):
+            await listener.open()
