@@ -1,0 +1,133 @@
+import asyncio
+import random
+import threading
+from collections.abc import AsyncIterator
+from typing import Any
+
+import numpy as np
+import pytest
+
+from app.agents.agent import AgentContext
+from app.agents.blocking import BlockingAgent, BlockingContext, Offloaded
+from app.agents.threads import ThreadPool
+from app.errors import DeadlineExceededError
+from app.models.engine import TorchEngine
+from app.models.placement import LocalModel
+from app.models.queue import GREEDY, Question
+from app.sessions.session import EndCause, Payload
+from app.types import UNTRAINED, Arrays, Purpose, Version
+from tests.small_policy import small_policy
+
+
+class Echo(BlockingAgent):
+    """Echoes, in a thread; waits inside a tick that is told to."""
+
+    def __init__(self, context: BlockingContext) -> None:
+        super().__init__(context)
+        self.entered, self.leave = threading.Event(), threading.Event()
+        self.running = 0
+        self.seen: list[Any] = []
+
+    def on_tick(self, payload: Payload) -> Payload:
+        self.running += 1
+        assert self.running == 1
+        self.entered.set()
+        if payload == "wait":
+            assert self.leave.wait(10)
+        self.seen.append(payload)
+        self.running -= 1
+        return {"echo": payload, "thread": threading.current_thread().name}
+
+    def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
+        self.context.report(1.5, len(self.seen))
+        return str(cause)
+
+
+class Asking(BlockingAgent):
+    """Asks the model from its thread."""
+
+    codec = "bytes"
+
+    def on_tick(self, payload: Payload) -> Payload:
+        assert self.context.model is not None
+        spec = self.context.model.spec
+        observation = np.zeros(spec.observation_shape, spec.observation_dtype)
+        decision = self.context.model.decide(Question(observation, GREEDY))
+        self.version = decision.version
+        return b"%d" % decision.action
+
+
+@pytest.fixture
+async def pool() -> AsyncIterator[ThreadPool]:
+    threads = ThreadPool(4, 100, 0.2)
+    yield threads
+    await threads.close()
+
+
+def context(reports: list[tuple[float, int]], model: LocalModel | None = None) -> AgentContext:
+    def report(returned: float, ticks: int) -> None:
+        reports.append((returned, ticks))
+
+    return AgentContext("s", Purpose.PLAY, random.Random(1), model, None, report)  # noqa: S311
+
+
+async def test_a_blocking_agent_plays_an_episode(pool: ThreadPool) -> None:
+    reports: list[tuple[float, int]] = []
+    agent = Offloaded(context(reports), Echo, pool)
+    assert await agent.on_start(None) is None
+    answer = await agent.on_tick(7)
+    assert isinstance(answer, dict)
+    assert answer["echo"] == 7
+    assert str(answer["thread"]).startswith("agents-")
+    assert await agent.on_episode(None, EndCause.STOP) == "stop"
+    await asyncio.sleep(0)
+    assert reports == [(1.5, 1)]
+
+
+async def test_a_step_that_was_given_up_ends_before_the_next_begins(pool: ThreadPool) -> None:
+    inside: list[Echo] = []
+
+    def make(given: BlockingContext) -> Echo:
+        inside.append(Echo(given))
+        return inside[0]
+
+    agent = Offloaded(context([]), make, pool)
+    with pytest.raises(DeadlineExceededError, match=r"Echo\.on_tick of session 's' took longer than 0.2 s"):
+        await agent.on_tick("wait")
+    with pytest.raises(DeadlineExceededError, match="an earlier call is stuck: Echo"):
+        await agent.on_tick("too early")
+    following = asyncio.create_task(agent.on_tick("next"))
+    await asyncio.sleep(0)
+    assert len(pool.stuck()) == 1
+    inside[0].leave.set()
+    answer = await following
+    assert isinstance(answer, dict)
+    assert answer["echo"] == "next"
+    assert inside[0].seen == ["wait", "next"]
+
+
+async def test_agents_block_side_by_side(pool: ThreadPool) -> None:
+    agents: list[Echo] = []
+
+    def make(given: BlockingContext) -> Echo:
+        agents.append(Echo(given))
+        return agents[-1]
+
+    sessions = [Offloaded(context([]), make, pool) for _ in range(4)]
+    ticks = [asyncio.create_task(session.on_tick("wait")) for session in sessions]
+    for agent in agents:
+        assert await asyncio.to_thread(agent.entered.wait, 5)
+    for agent in agents:
+        agent.leave.set()
+    answers = await asyncio.gather(*ticks)
+    assert len({str(answer["thread"]) for answer in answers if isinstance(answer, dict)}) == 4
+
+
+async def test_a_blocking_agent_asks_the_model(pool: ThreadPool) -> None:
+    async def none_kept(version: Version) -> Arrays:
+        raise AssertionError(f"{version} was asked for")
+
+    agent = Offloaded(context([], LocalModel(TorchEngine(small_policy(0)), none_kept)), Asking, pool)
+    assert agent.codec == "bytes"
+    assert await agent.on_tick(b"") in (b"0", b"1", b"2", b"3")
+    assert agent.version == UNTRAINED
