@@ -3,13 +3,17 @@
 import asyncio
 import logging
 from collections import Counter
+from collections.abc import Callable
 
 from ray.exceptions import RayError
 
+from app.metrics.reports import ReplicaReport
 from app.stores.metrics import Episode, Metrics
 
 EVERY_S = 0.1
 """Seconds between two reports: what the launcher needs to notice a solved game soon."""
+HEARD_EVERY_S = 1.0
+"""Seconds between two reports of the replica itself: what an operator looks at."""
 
 _log = logging.getLogger(__name__)
 
@@ -22,6 +26,11 @@ class Reporter:
         self._counts = counts
         self._episodes: list[Episode] = []
         self._sent: Counter[str] = Counter()
+        self._report: Callable[[], ReplicaReport] | None = None
+
+    def speak_of(self, report: Callable[[], ReplicaReport]) -> None:
+        """Sends, from now on, what the replica says of itself."""
+        self._report = report
 
     def episode(self, episode: Episode) -> None:
         """Takes a finished episode."""
@@ -29,9 +38,24 @@ class Reporter:
 
     async def run(self) -> None:
         """Reports for as long as it runs."""
+        heard_s = 0.0
+        loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(EVERY_S)
             await self.flush()
+            if loop.time() - heard_s >= HEARD_EVERY_S:
+                heard_s = loop.time()
+                await self._speak()
+
+    async def leave(self) -> None:
+        """Sends what is left, and has the replica forgotten.
+
+        Raises:
+          ray.exceptions.RayError: The metric store is gone.
+        """
+        await self.flush()
+        if self._report is not None:
+            await self._metrics.forget(self._report().replica)
 
     async def flush(self) -> None:
         """Sends what has changed; what could not be sent is sent the next time."""
@@ -47,3 +71,11 @@ class Reporter:
             self._episodes = episodes + self._episodes
         else:
             self._sent = now
+
+    async def _speak(self) -> None:
+        if self._report is None:
+            return
+        try:
+            await self._metrics.hear(self._report())
+        except RayError as error:  # It restarts; the next report is as good as this one.
+            _log.warning("the metric store does not answer: %s", error)

@@ -88,16 +88,14 @@ class LoopState:
 class Watchdog:
     """A thread that looks after one event loop; it kills nothing and ends no session."""
 
-    def __init__(self, port: Port | None, changed: Callable[[Block | None], None] | None = None) -> None:
+    def __init__(self, changed: Callable[[Block | None], None] | None = None) -> None:
         """Makes a watchdog of the running loop.
 
         Args:
-          port: Shut while the loop stands still; None leaves the port as it is, which is right where nobody else
-            listens on it: a connection that waits is better than one refused.
           changed: Told in the thread that a block has begun, with it, and on the loop that it is over, with None.
         """
         self.state = LoopState(time.monotonic())
-        self._port = port
+        self._port: Port | None = None
         self._changed = changed
         self._loop_thread = threading.get_ident()
         self._lock = threading.Lock()
@@ -115,6 +113,13 @@ class Watchdog:
         finally:
             self._stop.set()
             await asyncio.to_thread(self._thread.join, JOIN_S)
+
+    def guard(self, port: Port) -> None:
+        """Shuts a port from now on while the loop stands still.
+
+        Where nobody else listens on it, it is better left alone: a connection that waits is better than one refused.
+        """
+        self._port = port
 
     def degraded(self) -> str | None:
         """Returns what the loop stands still in; None while it runs."""

@@ -2,10 +2,11 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from app.metrics.reports import ReplicaReport
 from app.stores.host import StoreHandle
 from app.types import Purpose
 
@@ -14,6 +15,8 @@ if TYPE_CHECKING:
 
 EPISODES_KEPT: Final = 10_000
 """Newest finished episodes of each purpose."""
+REPLICAS_KEPT_S: Final = 60.0
+"""Seconds for which a replica is shown that is no longer heard of; one that ends in order is forgotten at once."""
 UPDATES_KEPT: Final = 10_000
 """Newest updates; a reader that comes more seldom misses the oldest, and can tell from their numbers."""
 
@@ -52,14 +55,32 @@ class Progress:
     """Whether the trainer has published since the last ``begin``."""
 
 
+class Heard(NamedTuple):
+    """What a replica last said of itself."""
+
+    report: ReplicaReport
+    silent_s: float
+    """Seconds since then."""
+
+
+class Service(NamedTuple):
+    """A trial's service as an operator sees it."""
+
+    counts: Mapping[str, int]
+    """Counters of all replicas that there ever were, since the store's start."""
+    replicas: Sequence[Heard]
+
+
 class MetricStore:
     """Adds up what replicas and trainer report."""
 
-    def __init__(self) -> None:
+    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+        self._clock = clock
         self._episodes: dict[Purpose, deque[Episode]] = {p: deque(maxlen=EPISODES_KEPT) for p in Purpose}
         self._updates: deque[Update] = deque(maxlen=UPDATES_KEPT)
         self._counts: Counter[str] = Counter()
         self._failures: dict[str, str] = {}
+        self._heard: dict[str, tuple[float, ReplicaReport]] = {}
 
     async def start(self) -> None:
         """Does nothing: this store only answers."""
@@ -70,6 +91,20 @@ class MetricStore:
             self._episodes[episode.purpose].append(episode)
             self._counts[f"episodes_{episode.purpose}"] += 1
         self._counts.update(counts)
+
+    async def hear(self, replica: ReplicaReport) -> None:
+        """Takes what a replica says of itself."""
+        self._heard[replica.replica] = (self._clock(), replica)
+
+    async def forget(self, replica: str) -> None:
+        """Forgets a replica that has ended."""
+        self._heard.pop(replica, None)
+
+    async def service(self) -> Service:
+        """Returns the counters, and the replicas that were heard of not long ago."""
+        now_s = self._clock()
+        self._heard = {name: heard for name, heard in self._heard.items() if now_s - heard[0] <= REPLICAS_KEPT_S}
+        return Service(dict(self._counts), [Heard(report, now_s - at_s) for at_s, report in self._heard.values()])
 
     async def update(self, update: Update) -> None:
         """Takes an update of the trainer."""
@@ -123,6 +158,22 @@ class Metrics:
     def report(self, episodes: Sequence[Episode], counts: Mapping[str, int]) -> "ray.ObjectRef[Any]":
         """Sends a replica's growth since its last report."""
         return self._handle.call("report", episodes, counts)
+
+    def hear(self, replica: ReplicaReport) -> "ray.ObjectRef[Any]":
+        """Sends what a replica says of itself."""
+        return self._handle.call("hear", replica)
+
+    def forget(self, replica: str) -> "ray.ObjectRef[Any]":
+        """Takes a replica back that has ended."""
+        return self._handle.call("forget", replica)
+
+    def service(self, timeout_s: float = 30.0) -> Service:
+        """Returns the counters, and the replicas that were heard of not long ago.
+
+        Raises:
+          ray.exceptions.RayError: The store does not answer in time.
+        """
+        return cast("Service", self._handle.get("service", timeout_s=timeout_s))
 
     def update(self, update: Update) -> "ray.ObjectRef[Any]":
         """Sends an update of the trainer."""

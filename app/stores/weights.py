@@ -120,6 +120,10 @@ class WeightStore:
         """Returns the newest version; None where nothing was published."""
         return self._shelf(model).newest()
 
+    async def versions(self) -> dict[str, Version | None]:
+        """Returns the newest version of each model; None where nothing was published."""
+        return {model: shelf.newest() for model, shelf in self._shelves.items()}
+
     async def pin(self, model: str, version: Version | None) -> Version | None:
         """Keeps a version until it is unpinned as often as it was pinned, and returns it.
 

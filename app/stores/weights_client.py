@@ -9,6 +9,15 @@ from app.stores.host import StoreHandle
 from app.types import Arrays, Version
 
 
+def newest_versions(handle: StoreHandle, timeout_s: float) -> dict[str, Version | None]:
+    """Returns the newest version of each model of a weight store; None where nothing was published.
+
+    Raises:
+      ray.exceptions.RayError: The store does not answer in time.
+    """
+    return cast("dict[str, Version | None]", handle.get("versions", timeout_s=timeout_s))
+
+
 class Weights:
     """One model's side of the weight store."""
 

@@ -124,7 +124,8 @@ async def test_while_a_replica_stands_still_new_connections_reach_the_other() ->
 
     try:
         assert await asyncio.to_thread(ask, listener.port, 60) == {b"blocked", b"neighbour"}
-        async with running(Watchdog(listener, changed)) as watchdog:
+        async with running(Watchdog(changed)) as watchdog:
+            watchdog.guard(listener)
             on_tick_of_an_agent()
             assert watchdog.degraded() is not None  # No beat yet.
             async with asyncio.timeout(5):
@@ -142,7 +143,7 @@ async def test_while_a_replica_stands_still_new_connections_reach_the_other() ->
 
 
 async def test_the_thread_ends_with_its_task() -> None:
-    async with running(Watchdog(None)):
+    async with running(Watchdog()):
         assert any(thread.name == "watchdog" for thread in threading.enumerate())
     assert not any(thread.name == "watchdog" for thread in threading.enumerate())
 

@@ -1,6 +1,7 @@
 import pytest
 
-from app.stores.metrics import EPISODES_KEPT, UPDATES_KEPT, Episode, MetricStore, Update
+from app.metrics.reports import ReplicaReport
+from app.stores.metrics import EPISODES_KEPT, REPLICAS_KEPT_S, UPDATES_KEPT, Episode, MetricStore, Update
 from app.types import Purpose
 
 
@@ -70,3 +71,33 @@ async def test_the_first_reason_of_a_failed_run_counts(later: str) -> None:
     await store.fail("run 1", "NaN")
     await store.fail(later, "a consequence")
     assert await store.failure("run 1") == "NaN"
+
+
+def report(name: str, sessions: int) -> ReplicaReport:
+    return ReplicaReport(name, "main", "app", "h", 1, 2, healthy=True, ready=True, sessions={"play": sessions})
+
+
+async def test_replicas_are_shown_as_they_last_reported_until_they_leave_or_fall_silent() -> None:
+    now_s = [0.0]
+    store = MetricStore(lambda: now_s[0])
+    for name in ("stays", "leaves", "dies"):
+        await store.hear(report(name, 1))
+    now_s[0] = 10.0
+    await store.hear(report("stays", 2))
+    await store.forget("leaves")
+    await store.forget("leaves")
+    service = await store.service()
+    assert [(h.report.replica, h.report.sessions, h.silent_s) for h in service.replicas] == [
+        ("stays", {"play": 2}, 0.0),
+        ("dies", {"play": 1}, 10.0),
+    ]
+    now_s[0] = REPLICAS_KEPT_S + 1
+    assert [heard.report.replica for heard in (await store.service()).replicas] == ["stays"]
+
+
+async def test_the_services_counters_outlive_its_replicas() -> None:
+    store = MetricStore()
+    await store.report([], {"starts": 2})
+    await store.hear(report("gone", 1))
+    await store.forget("gone")
+    assert await store.service() == ({"starts": 2}, [])

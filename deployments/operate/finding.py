@@ -1,0 +1,99 @@
+"""Finds the trials of a cluster and the Serve applications on it."""
+
+import logging
+from collections.abc import Sequence
+from typing import Final
+
+import ray
+from ray import serve
+from ray.exceptions import RayError
+from ray.serve.context import _get_global_client
+from ray.serve.schema import ApplicationDetails, ServeInstanceDetails
+
+from app.config.load import load
+from app.errors import SparringError
+from app.stores.host import StoreHandle, find_host
+from app.stores.names import STORES, namespace_of
+from app.stores.trial import Trial
+from app.stores.weights_client import newest_versions
+from deployments.build import BuilderArgs, find_config
+from deployments.operate.trials import Application, TrialStatus, belonging, namespaces_of
+
+ASK_S: Final = 5.0
+"""Longest wait for one store."""
+OURS: Final = "deployments.build:build"
+"""Builder of our applications, as a Serve config names it."""
+
+_log = logging.getLogger(__name__)
+
+
+def store_namespaces() -> list[str]:
+    """Returns the namespaces of the trials whose stores live."""
+    return namespaces_of(str(actor["namespace"]) for actor in ray.util.list_named_actors(all_namespaces=True))
+
+
+def trials() -> list[TrialStatus]:
+    """Returns all trials of the cluster, with their Serve applications."""
+    applications = serve_applications()
+    return [status_of(namespace, applications) for namespace in running_namespaces(applications)]
+
+
+def running_namespaces(applications: Sequence[Application]) -> list[str]:
+    """Returns the trials that have stores, or an application without them."""
+    return sorted({*store_namespaces(), *(a.namespace for a in applications if a.namespace)})
+
+
+def status_of(namespace: str, applications: Sequence[Application]) -> TrialStatus:
+    """Returns what runs of a trial; stores that do not answer are its problem, not ours."""
+    try:
+        trial = Trial(namespace)
+        service = trial.metrics.service(ASK_S)
+        weights = newest_versions(StoreHandle(find_host(namespace, STORES), "weights"), ASK_S)
+        return TrialStatus(
+            namespace=namespace,
+            mode=trial.directory.info().mode,
+            ports=trial.directory.ports(),
+            replicas=sorted(service.replicas, key=lambda heard: (heard.report.actor, heard.report.replica)),
+            counts=service.counts,
+            weights={model: None if version is None else str(version) for model, version in weights.items()},
+            applications=belonging(namespace, applications, service.replicas),
+        )
+    except (RayError, SparringError) as error:
+        reason = str(error).strip().partition("\n")[0]
+        return TrialStatus(
+            namespace,
+            applications=belonging(namespace, applications, ()),
+            problem=f"its stores do not answer: {reason}",
+        )
+
+
+def serve_applications() -> list[Application]:
+    """Returns the Serve applications of the cluster; none where Serve does not run."""
+    client = _get_global_client(raise_if_no_controller_running=False)
+    if client is None:
+        return []
+    # serve.status() leaves out which config an application was deployed with.
+    details = ServeInstanceDetails(**client.get_serve_details())
+    return [
+        Application(name, application.status.value, application.route_prefix, _namespace(application))
+        for name, application in details.applications.items()
+    ]
+
+
+def serve_status(name: str) -> str | None:
+    """Returns Serve's word for an application; None where there is none of that name."""
+    application = serve.status().applications.get(name)
+    return None if application is None else application.status.value
+
+
+def _namespace(application: ApplicationDetails) -> str | None:
+    """Returns the trial that an application's config names, where this machine has that file."""
+    deployed = application.deployed_app_config
+    if deployed is None or deployed.import_path != OURS:
+        return None
+    try:
+        args = BuilderArgs(**deployed.args)
+        return namespace_of(load(find_config(args.config), args.set).run)
+    except (SparringError, ValueError, OSError) as error:
+        _log.info("the config of application %s cannot be read here: %s", application.name, error)
+        return None

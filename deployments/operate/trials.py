@@ -1,0 +1,152 @@
+"""What runs on a cluster, as values: trials, their actors, and the Serve applications that belong to them."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from rich.table import Table
+
+from app.stores.metrics import Heard
+from app.stores.names import PREFIX
+
+
+@dataclass(frozen=True, slots=True)
+class Application:
+    """A Serve application."""
+
+    name: str
+    status: str
+    """Serve's word for it, such as ``RUNNING``."""
+    route: str | None
+    """Its path on Serve's port."""
+    namespace: str | None = None
+    """Trial of the config that it was deployed with; None where that cannot be told."""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStatus:
+    """One trial of one project; its namespace names both."""
+
+    namespace: str
+    mode: str | None = None
+    """None where the stores do not answer."""
+    ports: Mapping[str, int] = field(default_factory=dict)
+    """Game port of each actor."""
+    replicas: Sequence[Heard] = ()
+    counts: Mapping[str, int] = field(default_factory=dict)
+    """Counters of all replicas that there ever were."""
+    weights: Mapping[str, str | None] = field(default_factory=dict)
+    """Newest version of each model; None where nothing was published."""
+    applications: Sequence[Application] = ()
+    problem: str | None = None
+    """Why something is missing above."""
+
+    @property
+    def name(self) -> str:
+        """``project.trial``."""
+        return self.namespace.removeprefix(PREFIX)
+
+    @property
+    def sessions(self) -> int:
+        """Open sessions of the replicas that were heard of."""
+        return sum(sum(heard.report.sessions.values()) for heard in self.replicas)
+
+    def as_dict(self) -> dict[str, Any]:
+        """Returns the status as a JSON object."""
+        project, _, trial = self.name.partition(".")
+        replicas = [heard.report.as_dict() | {"silent_s": round(heard.silent_s, 1)} for heard in self.replicas]
+        return {
+            "project": project,
+            "trial": trial,
+            "namespace": self.namespace,
+            "mode": self.mode,
+            "applications": [{"name": a.name, "status": a.status, "route": a.route} for a in self.applications],
+            "actors": {
+                actor: {"port": port, "replicas": [found for found in replicas if found["actor"] == actor]}
+                for actor, port in self.ports.items()
+            },
+            "sessions": self.sessions,
+            "counts": dict(self.counts),
+            "weights": dict(self.weights),
+            "problem": self.problem,
+        }
+
+
+def namespaces_of(names: Iterable[str]) -> list[str]:
+    """Returns those of some Ray namespaces that are trials, in order."""
+    return sorted({name for name in names if name.startswith(PREFIX)})
+
+
+def belonging(namespace: str, applications: Iterable[Application], replicas: Iterable[Heard]) -> list[Application]:
+    """Returns the applications of a trial: those that its replicas name, and those whose config names the trial."""
+    named = {heard.report.application for heard in replicas}
+    return [
+        application for application in applications if application.name in named or application.namespace == namespace
+    ]
+
+
+def chosen(wanted: str | None, running: Sequence[str], *, everything: bool) -> list[str]:
+    """Returns the namespaces of the trials that are to be stopped.
+
+    Args:
+      wanted: ``project.trial``, or None for the only one.
+      running: Namespaces of the trials that run.
+      everything: All of them.
+
+    Raises:
+      ValueError: None is named and several run, or a name and ``everything`` are given.
+    """
+    if wanted is not None and everything:
+        raise ValueError(f"either name a trial or give --all, not both; got {wanted}")
+    if wanted is not None:
+        return [namespace for namespace in running if namespace == PREFIX + wanted.removeprefix(PREFIX)]
+    if len(running) > 1 and not everything:
+        names = ", ".join(namespace.removeprefix(PREFIX) for namespace in running)
+        raise ValueError(f"{len(running)} trials run: {names}; name one, or give --all")
+    return list(running)
+
+
+def shown(trials: Sequence[TrialStatus]) -> Table:
+    """Returns the trials as a table with a row for each replica."""
+    table = Table("trial", "mode", "application", "actor", "port", "replica", "state", title=f"{len(trials)} running")
+    for heading in ("sessions", "ticks"):
+        table.add_column(heading, justify="right")
+    table.add_column("weights")
+    for trial in trials:
+        _add(table, trial)
+        table.add_section()
+    return table
+
+
+def _add(table: Table, trial: TrialStatus) -> None:
+    applications = ", ".join(f"{a.name} ({a.status.lower()})" for a in trial.applications) or "none"
+    first = (trial.name, trial.mode or "unknown", applications)
+    if not trial.replicas:
+        ports = ", ".join(f"{actor}:{port}" for actor, port in trial.ports.items())
+        state = trial.problem or "no replica was heard of"
+        table.add_row(*first, ports, "", "", state, "0", "", _weights(trial.weights))
+    for at, heard in enumerate(trial.replicas):
+        report = heard.report
+        ticks = sum(number for key, number in report.counts.items() if key.startswith("ticks_"))
+        table.add_row(
+            *(first if at == 0 else ("", "", "")), report.actor, str(report.port), report.replica, state_of(heard),
+            str(sum(report.sessions.values())), str(ticks), _weights(report.versions),
+        )  # fmt: skip
+
+
+SILENT_S = 5.0
+"""A replica that has not been heard of for so long is shown as silent: it reports every second."""
+
+
+def state_of(heard: Heard) -> str:
+    """Returns what a replica does, in a word or two."""
+    report = heard.report
+    if heard.silent_s > SILENT_S:
+        return f"silent for {heard.silent_s:.0f} s"
+    if not report.healthy:
+        return "failed"
+    return report.degraded or ("ready" if report.ready else "draining")
+
+
+def _weights(versions: Mapping[str, str | None]) -> str:
+    return ", ".join(f"{model} {version or 'untrained'}" for model, version in versions.items())
