@@ -1,52 +1,38 @@
 """Asks the other replicas of this node, over their peer ports."""
 
 import asyncio
-import logging
-from collections.abc import Awaitable, Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Final
-
-from ray.exceptions import RayError
 
 from app.client.connection import ConnectionLostError, HttpConnection
 from app.errors import BadPayloadError
 from app.sessions.directory import Replica
 from app.wire.steps import parse_json
 from deployments.admin import PeerAnswer
-from deployments.forward import SECRET_HEADER
+from deployments.links import SECRET_HEADER
 
 ASK_TIMEOUT_S: Final = 1.0
 """Longest wait for one replica: a scrape is answered within it, whoever is silent."""
 
-_log = logging.getLogger(__name__)
-
 
 class NodePeers:
-    """The replicas of a directory that run on this node, but for this one."""
+    """The replicas that run on this node, but for this one."""
 
-    def __init__(self, replicas: Callable[[], Awaitable[Iterable[Replica]]], own: Replica, secret: str) -> None:
+    def __init__(self, replicas: Callable[[], Iterable[Replica]], own: Replica, secret: str) -> None:
         """Knows the way.
 
         Args:
-          replicas: Returns all live replicas, of any node.
+          replicas: Returns the live replicas, of any node, as far as they are known.
           own: This replica.
           secret: Secret that the peers' ports ask for.
         """
         self._replicas = replicas
         self._own = own
         self._secret = secret
-        self._known: list[Replica] = []
 
     async def ask(self, target: str) -> Mapping[str, PeerAnswer | None]:
-        """Returns each replica's answer to ``GET target``, by its name; None for one that is silent.
-
-        While the directory is away, those are asked that it has named before.
-        """
-        try:
-            async with asyncio.timeout(ASK_TIMEOUT_S):
-                self._known = list(await self._replicas())
-        except (RayError, TimeoutError) as error:
-            _log.warning("the directory does not answer: %s", error)
-        peers = [peer for peer in self._known if peer.host == self._own.host and peer.name != self._own.name]
+        """Returns each replica's answer to ``GET target``, by its name; None for one that is silent."""
+        peers = [peer for peer in self._replicas() if peer.host == self._own.host and peer.name != self._own.name]
         async with asyncio.TaskGroup() as group:
             asked = {peer.name: group.create_task(self._ask_one(peer, target)) for peer in peers}
         return {name: task.result() for name, task in asked.items()}

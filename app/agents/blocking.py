@@ -1,61 +1,21 @@
 """Agents whose code blocks: plain functions, run in a pool of threads, one call of an agent at a time."""
 
 import asyncio
-import random
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Coroutine
-from concurrent.futures import CancelledError
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Final, Literal, ParamSpec, TypeVar
+from typing import ClassVar, Literal, cast
 
 from app.agents.agent import Agent, AgentContext
+from app.agents.bridge import BlockingBoard, BlockingModel, on_loop
 from app.agents.threads import Call, ThreadPool
 from app.agents.unroll import Unroll
-from app.errors import DeadlineExceededError
-from app.models.queue import Decision, Model, Question
+from app.errors import SnapshotError
+from app.seeding import Draws
 from app.sessions.session import EndCause, Payload
 from app.types import Purpose, SessionId, Version
-
-P = ParamSpec("P")
-T = TypeVar("T")
-
-MODEL_TIMEOUT_S: Final = 10.0
-"""Longest wait of a thread for the model."""
-
-
-class BlockingModel:
-    """A model as code in a thread asks it."""
-
-    def __init__(self, model: Model, loop: asyncio.AbstractEventLoop) -> None:
-        self.spec = model.spec
-        self._model = model
-        self._loop = loop
-
-    def decide(self, question: Question) -> Decision:
-        """Returns the decision for one observation; not to be called on the event loop.
-
-        Raises:
-          DeadlineExceededError: The model does not answer.
-          StepError: The model's own.
-        """
-        return _asked(self._loop, self._decide(question), "the model")
-
-    def ensure(self, version: Version | None) -> Version:
-        """Makes a version answerable until it is released, and returns it; None means the newest one.
-
-        Raises:
-          DeadlineExceededError: The model does not answer.
-          ModelMismatchError: The version is no longer kept.
-        """
-        return _asked(self._loop, self._model.ensure(version), "the model")
-
-    def release(self, version: Version) -> None:
-        """Lets a version go that ``ensure`` returned."""
-        self._loop.call_soon_threadsafe(self._model.release, version)
-
-    async def _decide(self, question: Question) -> Decision:
-        return await self._model.decide(question)
+from app.wire.trees import Tree
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,18 +24,23 @@ class BlockingContext:
 
     session: SessionId
     purpose: Purpose
-    rng: random.Random
-    """The session's own generator."""
+    rng: Draws
+    """The session's own random numbers."""
     model: BlockingModel | None
     """Model that the config names; None where it names none."""
     unroll: Unroll | None
     """Where ticks become trajectories; None where nothing is recorded."""
     report: Callable[[float, int], None]
     """Reports a finished episode: return and ticks."""
+    board: "BlockingBoard"
+    """Values that the agents of the game share within a frame."""
 
 
 class BlockingAgent(ABC):
-    """One side of one game whose functions may block; no two of them run at a time."""
+    """One side of one game whose functions may block; no two of them run at a time.
+
+    Its state travels as that of an ``Agent`` does: by default every attribute but ``context``.
+    """
 
     codec: ClassVar[Literal["json", "bytes"]] = "json"
     """``json``: payloads are parsed JSON values; ``bytes``: they are left as they came."""
@@ -96,6 +61,38 @@ class BlockingAgent(ABC):
     def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
         """Ends the episode and returns what the game core is told."""
         return None
+
+    def on_deadline(self, payload: Payload) -> Payload:
+        """Returns the answer to a tick whose time is up.
+
+        It is called on the event loop while ``on_tick`` may still run in its thread: it must not block, nor use what
+        ``on_tick`` changes.
+
+        Raises:
+          NotImplementedError: The agent has no such answer; so it is unless a class says otherwise.
+        """
+        raise NotImplementedError
+
+    def on_resume(self, missed: int | None) -> None:  # noqa: B027  # Most agents look at one tick at a time.
+        """Learns that ticks are missing, as ``Agent.on_resume``; it must not block."""
+
+    def state_dict(self) -> Tree:
+        """Returns all that the next tick depends on; it must not block."""
+        state = {name: value for name, value in vars(self).items() if name not in ("context", "version")}
+        version = None if self.version is None else str(self.version)
+        return {"rng": self.context.rng.count, "version": version, "attributes": state}
+
+    def load_state_dict(self, state: Tree) -> None:
+        """Takes over the state of another replica's agent; it must not block.
+
+        Raises:
+          SnapshotError: It is no state of such an agent.
+        """
+        if not isinstance(state, dict) or not isinstance(state.get("attributes"), dict):
+            raise SnapshotError(f"the state of a {type(self).__name__} has attributes, got {type(state).__name__}")
+        self.context.rng.count = cast("int", state["rng"])
+        self.version = None if state["version"] is None else Version.parse(cast("str", state["version"]))
+        vars(self).update(cast("dict[str, Tree]", state["attributes"]))
 
 
 class Offloaded(Agent):
@@ -118,10 +115,16 @@ class Offloaded(Agent):
         super().__init__(context)
         loop = asyncio.get_running_loop()
         model = None if context.model is None else BlockingModel(context.model, loop)
-        report = on_loop(loop, context.report)
-        self._agent = make(
-            BlockingContext(context.session, context.purpose, context.rng, model, context.unroll, report)
+        given = BlockingContext(
+            session=context.session,
+            purpose=context.purpose,
+            rng=context.rng,
+            model=model,
+            unroll=context.unroll,
+            report=on_loop(loop, context.report),
+            board=BlockingBoard(context.board, loop),
         )
+        self._agent = make(given)
         self.codec = self._agent.codec  # type: ignore[misc]  # As the agent inside says.
         self._pool = pool
         self._last: Call[Payload] | None = None
@@ -150,6 +153,37 @@ class Offloaded(Agent):
         """
         return await self._run("on_episode", partial(self._agent.on_episode, payload, cause))
 
+    def on_deadline(self, payload: Payload) -> Payload:
+        """Returns the agent's answer to a tick whose time is up.
+
+        Raises:
+          NotImplementedError: The agent has no such answer.
+        """
+        return self._agent.on_deadline(payload)
+
+    def on_resume(self, missed: int | None) -> None:
+        """Tells the agent that ticks are missing."""
+        self._agent.on_resume(missed)
+
+    def state_dict(self) -> Tree:
+        """Returns the agent's state.
+
+        Raises:
+          SnapshotError: A call that was given up still runs, so that its state is not whole.
+        """
+        if self._last is not None and not self._last.done.done():
+            raise SnapshotError(f"the state is not whole while a call runs: {self._last}")
+        return self._agent.state_dict()
+
+    async def load_state_dict(self, state: Tree) -> None:
+        """Gives the agent the state of another replica's.
+
+        Raises:
+          SnapshotError: It is no state of such an agent.
+        """
+        self._agent.load_state_dict(state)
+        self.version = self._agent.version
+
     async def _run(self, name: str, function: Callable[[], Payload]) -> Payload:
         if self._last is not None:
             await self._pool.ended(self._last)
@@ -159,24 +193,3 @@ class Offloaded(Agent):
         answer = await self._pool.result(call)
         self.version = self._agent.version
         return answer
-
-
-def _asked(loop: asyncio.AbstractEventLoop, question: Coroutine[object, object, T], whom: str) -> T:
-    """Returns what a coroutine returns that runs on the loop while this thread waits."""
-    answer = asyncio.run_coroutine_threadsafe(question, loop)
-    try:
-        return answer.result(MODEL_TIMEOUT_S)
-    except TimeoutError as error:
-        answer.cancel()
-        raise DeadlineExceededError(f"{whom} did not answer within {MODEL_TIMEOUT_S:g} s") from error
-    except CancelledError as error:  # The loop ends.
-        raise DeadlineExceededError(f"{whom} was gone before it answered") from error
-
-
-def on_loop(loop: asyncio.AbstractEventLoop, function: Callable[P, object]) -> Callable[P, None]:
-    """Returns a function for threads that calls another on the event loop, soon, and forgets what it returns."""
-
-    def call(*args: P.args, **kwargs: P.kwargs) -> None:
-        loop.call_soon_threadsafe(partial(function, *args, **kwargs))
-
-    return call

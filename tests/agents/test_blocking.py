@@ -1,5 +1,4 @@
 import asyncio
-import random
 import threading
 from collections.abc import AsyncIterator
 from typing import Any
@@ -10,12 +9,16 @@ import pytest
 from app.agents.agent import AgentContext
 from app.agents.blocking import BlockingAgent, BlockingContext, Offloaded
 from app.agents.threads import ThreadPool
-from app.errors import DeadlineExceededError
+from app.errors import DeadlineExceededError, SnapshotError
 from app.models.engine import TorchEngine
 from app.models.placement import LocalModel
 from app.models.queue import GREEDY, Question
+from app.seeding import Draws
+from app.sessions.blackboard import Board
+from app.sessions.game import Game
 from app.sessions.session import EndCause, Payload
 from app.types import UNTRAINED, Arrays, Purpose, Version
+from app.wire.trees import pack, unpack
 from tests.small_policy import small_policy
 
 
@@ -68,7 +71,7 @@ def context(reports: list[tuple[float, int]], model: LocalModel | None = None) -
     def report(returned: float, ticks: int) -> None:
         reports.append((returned, ticks))
 
-    return AgentContext("s", Purpose.PLAY, random.Random(1), model, None, report)  # noqa: S311
+    return AgentContext("s", Purpose.PLAY, Draws(1), model, None, report, Board(Game("s"), "s", 5.0))
 
 
 async def test_a_blocking_agent_plays_an_episode(pool: ThreadPool) -> None:
@@ -131,3 +134,55 @@ async def test_a_blocking_agent_asks_the_model(pool: ThreadPool) -> None:
     assert agent.codec == "bytes"
     assert await agent.on_tick(b"") in (b"0", b"1", b"2", b"3")
     assert agent.version == UNTRAINED
+
+
+class Thinking(BlockingAgent):
+    """Adds up, shares what it has, and waits for what another agent shares."""
+
+    def __init__(self, context: BlockingContext) -> None:
+        super().__init__(context)
+        self.total = 0
+
+    def on_tick(self, payload: Payload) -> Payload:
+        assert isinstance(payload, int)
+        self.total += payload
+        self.context.board.put("mine", self.total)
+        return str(self.context.board.wait("theirs"))
+
+
+async def test_a_blocking_agent_shares_values_with_the_agents_of_its_game(pool: ThreadPool) -> None:
+    given = context([])
+    agent = Offloaded(given, Thinking, pool)
+    tick = asyncio.create_task(agent.on_tick(3))
+    assert await given.board.wait("mine") == 3
+    given.board.put("theirs", "yours")
+    assert await tick == "yours"
+
+
+async def test_the_state_of_a_blocking_agent_travels(pool: ThreadPool) -> None:
+    first = Offloaded(context([]), Thinking, pool)
+    first.context.board.put("theirs", None)
+    await first.on_tick(3)
+    first.context.rng.random()
+    second = Offloaded(context([]), Thinking, pool)
+    second.context.board.put("theirs", None)
+    await second.load_state_dict(unpack(pack(first.state_dict())))
+    await second.on_tick(4)
+    assert second.state_dict() == {"rng": 1, "version": None, "attributes": {"total": 7}}
+    with pytest.raises(SnapshotError, match="the state of a Thinking has attributes, got list"):
+        await second.load_state_dict([])
+
+
+async def test_while_a_call_runs_that_was_given_up_the_state_is_not_whole(pool: ThreadPool) -> None:
+    inside: list[Echo] = []
+
+    def make(given: BlockingContext) -> Echo:
+        inside.append(Echo(given))
+        return inside[0]
+
+    agent = Offloaded(context([]), make, pool)
+    with pytest.raises(DeadlineExceededError):
+        await agent.on_tick("wait")
+    with pytest.raises(SnapshotError, match=r"the state is not whole while a call runs: Echo\.on_tick"):
+        agent.state_dict()
+    inside[0].leave.set()

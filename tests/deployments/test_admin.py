@@ -10,7 +10,6 @@ from typing import Any
 import jsonschema
 import orjson
 import pytest
-from ray.exceptions import RayError
 
 from app.errors import BadRequestError, NotFoundError, SessionUnknownError, StepError, UnauthorizedError
 from app.metrics.reports import ReplicaReport
@@ -21,7 +20,7 @@ from app.wire.http import HttpReply, HttpRequest
 from app.wire.openapi import OPERATIONS, openapi
 from app.wire.steps import Credentials
 from deployments.admin import Admin
-from deployments.forward import SECRET_HEADER
+from deployments.links import SECRET_HEADER
 from deployments.listener import Connections
 from deployments.node import NodePeers
 from tests.metrics.test_prometheus import parsed
@@ -95,11 +94,7 @@ async def mute(name: str) -> AsyncIterator[Replica]:
 
 def node(*replicas: Replica, secret: str = SECRET) -> NodePeers:
     own = Replica("one", HOST, 1)
-
-    async def known() -> list[Replica]:
-        return [own, *replicas]
-
-    return NodePeers(known, own, secret)
+    return NodePeers(lambda: [own, *replicas], own, secret)
 
 
 async def test_health_tells_what_blocks_the_loop_and_goes_on_to_be_healthy() -> None:
@@ -219,21 +214,6 @@ async def test_a_peer_that_does_not_know_the_secret_is_silent() -> None:
         one = admin("one", "a", peers=node(two, secret=SECRET[1:]))
         assert read(await one.show(get("/sessions")))["silent"] == ["two"]
         assert read(await one.show(get("/node")))["silent"] == ["two"]
-
-
-async def test_while_the_directory_is_away_the_replicas_known_before_are_asked() -> None:
-    async with peer("two", "b") as two:
-        answers: list[list[Replica] | Exception] = [[two], RayError("gone"), TimeoutError()]
-
-        async def known() -> list[Replica]:
-            answer = answers.pop(0)
-            if isinstance(answer, Exception):
-                raise answer
-            return answer
-
-        one = admin("one", peers=NodePeers(known, Replica("one", HOST, 1), SECRET))
-        for _ in range(3):
-            assert len(read(await one.show(get("/node")))["replicas"]) == 2
 
 
 async def test_a_page_that_cannot_be_is_refused_before_anyone_is_asked() -> None:
