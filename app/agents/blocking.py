@@ -5,7 +5,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, Literal, cast
+from typing import ClassVar, cast
 
 from app.agents.agent import Agent, AgentContext
 from app.agents.bridge import BlockingBoard, BlockingModel, on_loop
@@ -13,8 +13,9 @@ from app.agents.threads import Call, ThreadPool
 from app.agents.unroll import Unroll
 from app.errors import SnapshotError
 from app.seeding import Draws
-from app.sessions.session import EndCause, Payload
+from app.sessions.session import EndCause
 from app.types import Purpose, SessionId, Version
+from app.wire.payload import Codec, CodecKind, Payload, codec_of
 from app.wire.trees import Tree
 
 
@@ -42,8 +43,8 @@ class BlockingAgent(ABC):
     Its state travels as that of an ``Agent`` does: by default every attribute but ``context``.
     """
 
-    codec: ClassVar[Literal["json", "bytes"]] = "json"
-    """``json``: payloads are parsed JSON values; ``bytes``: they are left as they came."""
+    codec: ClassVar[CodecKind] = "json"
+    """What its payloads are, as of an ``Agent``."""
 
     def __init__(self, context: BlockingContext) -> None:
         self.context = context
@@ -125,9 +126,12 @@ class Offloaded(Agent):
             board=BlockingBoard(context.board, loop),
         )
         self._agent = make(given)
-        self.codec = self._agent.codec  # type: ignore[misc]  # As the agent inside says.
         self._pool = pool
         self._last: Call[Payload] | None = None
+
+    def payloads(self) -> Codec:
+        """Returns what translates between bodies and the agent's payloads."""
+        return codec_of(type(self._agent))
 
     async def on_start(self, options: Payload) -> Payload:
         """Begins an episode in a thread.

@@ -1,7 +1,7 @@
 import asyncio
 import threading
 from collections.abc import AsyncIterator
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 import pytest
@@ -16,8 +16,9 @@ from app.models.queue import GREEDY, Question
 from app.seeding import Draws
 from app.sessions.blackboard import Board
 from app.sessions.game import Game
-from app.sessions.session import EndCause, Payload
+from app.sessions.session import EndCause
 from app.types import UNTRAINED, Arrays, Purpose, Version
+from app.wire.payload import BytesCodec, Payload
 from app.wire.trees import pack, unpack
 from tests.small_policy import small_policy
 
@@ -39,7 +40,7 @@ class Echo(BlockingAgent):
             assert self.leave.wait(10)
         self.seen.append(payload)
         self.running -= 1
-        return {"echo": payload, "thread": threading.current_thread().name}
+        return {"echo": cast("str", payload), "thread": threading.current_thread().name}
 
     def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
         self.context.report(1.5, len(self.seen))
@@ -131,7 +132,7 @@ async def test_a_blocking_agent_asks_the_model(pool: ThreadPool) -> None:
         raise AssertionError(f"{version} was asked for")
 
     agent = Offloaded(context([], LocalModel(TorchEngine(small_policy(0)), none_kept)), Asking, pool)
-    assert agent.codec == "bytes"
+    assert isinstance(agent.payloads(), BytesCodec)
     assert await agent.on_tick(b"") in (b"0", b"1", b"2", b"3")
     assert agent.version == UNTRAINED
 
