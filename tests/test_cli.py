@@ -65,6 +65,14 @@ def test_check_also_loads_the_config_that_serves_afterwards(capsys: pytest.Captu
     assert "nowhere.yaml: cannot be read" in capsys.readouterr().err
 
 
+def test_check_of_a_serve_config_checks_its_applications(capsys: pytest.CaptureFixture[str]) -> None:
+    two = str(Path(RL).parent / "cluster" / "two_trials.yaml")
+    assert run("check", two, "--cpus", "2") == 0
+    assert capsys.readouterr().out.count("reserved in mode train") == 2
+    assert run("check", two, "--set", "run.seed=1") == 1
+    assert "its applications have args.set in place of --set" in capsys.readouterr().err
+
+
 def test_a_wrong_config_is_a_message_on_stderr_without_a_traceback(capsys: pytest.CaptureFixture[str]) -> None:
     assert run("check", RL, "--set", "run.seed=-1") == 1
     caught = capsys.readouterr()

@@ -9,6 +9,8 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from app.config.applications import is_serve_config, load_applications
+from app.config.files import read
 from app.config.keys import refuse_bad_keys
 from app.config.load import load
 from app.config.problems import Problems, config_error
@@ -29,18 +31,18 @@ def check(
 ) -> None:
     """Checks a config, imports the code that it names and shows what it reserves in the cluster.
 
+    A Serve config is checked with the configs of its applications, which must not want the same names and ports.
+
     Raises:
       ConfigError: Something is wrong, code cannot be imported, keys cannot be read, or the cluster is too small.
     """
-    config = load(file, overrides or [])
-    if config.launch and config.launch.deploy_config:
-        load(file.parent / config.launch.deploy_config)
-    _import_factories(config, file)
-    refuse_bad_keys(config)
-    placed = slots(config)
     console = Console()
-    console.print(_table(placed, config.run.mode))
-    refuse_if_too_big(config, os.cpu_count() or 1 if cpus is None else cpus, gpus)
+    for config in _configs(file, overrides or []):
+        _import_factories(config, file)
+        refuse_bad_keys(config)
+        placed = slots(config)
+        console.print(_table(placed, config.run.mode))
+        refuse_if_too_big(config, os.cpu_count() or 1 if cpus is None else cpus, gpus)
     console.print("OK", style="green")
 
 
@@ -59,6 +61,18 @@ def schema(
         write.write_text(rendered(), encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{write}: cannot be written: {error.strerror}") from error
+
+
+def _configs(file: Path, overrides: Sequence[str]) -> list[ExperimentConfig]:
+    """Returns the configs behind a file: its own, or those of a Serve config's applications."""
+    if is_serve_config(read(file)):
+        if overrides:
+            raise ConfigError(f"{file} is a Serve config: its applications have args.set in place of --set")
+        return [application.config for application in load_applications(file) if application.config is not None]
+    config = load(file, overrides)
+    if config.launch and config.launch.deploy_config:
+        load(file.parent / config.launch.deploy_config)
+    return [config]
 
 
 def _import_factories(config: ExperimentConfig, file: Path) -> None:

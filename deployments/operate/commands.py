@@ -5,13 +5,12 @@ import sys
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from app.errors import ConfigError
 from deployments.operate.cluster import cluster
 from deployments.operate.finding import running_namespaces, serve_applications, trials
 from deployments.operate.stopping import stop as stop_trial
-from deployments.operate.trials import chosen, shown
+from deployments.operate.trials import chosen, lines
 
 
 def status(json_: Annotated[bool, typer.Option("--json", help="Prints JSON.")] = False) -> None:
@@ -25,7 +24,7 @@ def status(json_: Annotated[bool, typer.Option("--json", help="Prints JSON.")] =
     if json_:
         _write({"cluster": address, "trials": [trial.as_dict() for trial in found]})
     elif found:
-        Console().print(shown(found))
+        sys.stdout.writelines(f"{line}\n" for line in lines(found))
     else:
         sys.stdout.write(f"nothing of Sparring runs on the Ray cluster at {address}\n")
 

@@ -6,7 +6,7 @@ from typing import Final
 
 import ray
 from ray import serve
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 from ray.serve.context import _get_global_client
 from ray.serve.schema import ApplicationDetails, ServeInstanceDetails
 
@@ -59,11 +59,12 @@ def status_of(namespace: str, applications: Sequence[Application]) -> TrialStatu
             applications=belonging(namespace, applications, service.replicas),
         )
     except (RayError, SparringError) as error:
-        reason = str(error).strip().partition("\n")[0]
+        told = error.cause if isinstance(error, RayTaskError) else error  # The other one's text is a traceback.
+        reason = str(told).strip().partition("\n")[0]
         return TrialStatus(
             namespace,
             applications=belonging(namespace, applications, ()),
-            problem=f"its stores do not answer: {reason}",
+            problem=f"its stores cannot be asked: {reason}",
         )
 
 

@@ -1,10 +1,8 @@
 """What runs on a cluster, as values: trials, their actors, and the Serve applications that belong to them."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
-
-from rich.table import Table
 
 from app.stores.metrics import Heard
 from app.stores.names import PREFIX
@@ -106,32 +104,31 @@ def chosen(wanted: str | None, running: Sequence[str], *, everything: bool) -> l
     return list(running)
 
 
-def shown(trials: Sequence[TrialStatus]) -> Table:
-    """Returns the trials as a table with a row for each replica."""
-    table = Table("trial", "mode", "application", "actor", "port", "replica", "state", title=f"{len(trials)} running")
-    for heading in ("sessions", "ticks"):
-        table.add_column(heading, justify="right")
-    table.add_column("weights")
-    for trial in trials:
-        _add(table, trial)
-        table.add_section()
-    return table
+def lines(trials: Sequence[TrialStatus]) -> list[str]:
+    """Returns the trials as text: a line for each, and one below it for each replica."""
+    return [line for trial in trials for line in _lines(trial)]
 
 
-def _add(table: Table, trial: TrialStatus) -> None:
-    applications = ", ".join(f"{a.name} ({a.status.lower()})" for a in trial.applications) or "none"
-    first = (trial.name, trial.mode or "unknown", applications)
-    if not trial.replicas:
-        ports = ", ".join(f"{actor}:{port}" for actor, port in trial.ports.items())
-        state = trial.problem or "no replica was heard of"
-        table.add_row(*first, ports, "", "", state, "0", "", _weights(trial.weights))
-    for at, heard in enumerate(trial.replicas):
-        report = heard.report
-        ticks = sum(number for key, number in report.counts.items() if key.startswith("ticks_"))
-        table.add_row(
-            *(first if at == 0 else ("", "", "")), report.actor, str(report.port), report.replica, state_of(heard),
-            str(sum(report.sessions.values())), str(ticks), _weights(report.versions),
-        )  # fmt: skip
+def _lines(trial: TrialStatus) -> Iterator[str]:
+    applications = ", ".join(f"{a.name} ({a.status.lower()}, {a.route or 'no route'})" for a in trial.applications)
+    parts = [trial.name, f"mode {trial.mode or 'unknown'}", f"application {applications or 'none'}"]
+    parts += [f"{trial.sessions} sessions", f"weights {_weights(trial.weights) or 'none'}"]
+    yield "  ".join(parts)
+    if trial.problem:
+        yield f"    {trial.problem}"
+    heard_of = {heard.report.actor for heard in trial.replicas}
+    for actor, port in trial.ports.items():
+        if actor not in heard_of:
+            yield f"    {actor}:{port}  no replica was heard of"
+    yield from (f"    {_line(heard)}" for heard in trial.replicas)
+
+
+def _line(heard: Heard) -> str:
+    report = heard.report
+    ticks = sum(number for key, number in report.counts.items() if key.startswith("ticks_"))
+    parts = [f"{report.actor}:{report.port}", f"replica {report.replica} on {report.host}", state_of(heard)]
+    parts += [f"{sum(report.sessions.values())} sessions", f"{ticks} ticks"]
+    return "  ".join([*parts, f"weights {_weights(report.versions)}"] if report.versions else parts)
 
 
 SILENT_S = 5.0

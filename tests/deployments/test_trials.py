@@ -2,11 +2,10 @@ import json
 from dataclasses import replace
 
 import pytest
-from rich.console import Console
 
 from app.metrics.reports import ReplicaReport
 from app.stores.metrics import Heard
-from deployments.operate.trials import Application, TrialStatus, belonging, chosen, namespaces_of, shown, state_of
+from deployments.operate.trials import Application, TrialStatus, belonging, chosen, lines, namespaces_of, state_of
 
 NAMESPACE = "sparring.cartpole.first"
 REPORT = ReplicaReport(
@@ -17,13 +16,6 @@ TRIAL = TrialStatus(
     NAMESPACE, "train", {"main": 36390}, [Heard(REPORT, 0.2)], {"starts": 9}, {"main": "1.2", "other": None},
     [Application("anything", "RUNNING", "/")],
 )  # fmt: skip
-
-
-def printed(*trials: TrialStatus) -> str:
-    console = Console(width=250)
-    with console.capture() as capture:
-        console.print(shown(trials))
-    return capture.get()
 
 
 def test_only_our_namespaces_are_trials() -> None:
@@ -44,9 +36,14 @@ def test_an_application_belongs_to_the_trial_that_its_replicas_or_its_config_nam
 
 
 def test_a_trial_is_shown_with_its_ports_sessions_and_weights() -> None:
-    text = printed(TRIAL)
-    for part in ("cartpole.first", "anything (running)", "36390", "r1", "ready", "main 1.2", "11"):
-        assert part in text
+    assert lines([TRIAL]) == [
+        "cartpole.first  mode train  application anything (running, /)  2 sessions  weights main 1.2, other untrained",
+        "    main:36390  replica r1 on h  ready  2 sessions  11 ticks  weights main 1.2",
+    ]
+
+
+def test_an_actor_that_nothing_was_heard_of_is_shown_as_well() -> None:
+    assert "    boss:36391  no replica was heard of" in lines([replace(TRIAL, ports={"main": 36390, "boss": 36391})])
 
 
 def test_a_trial_as_json_holds_what_the_table_holds_and_more() -> None:
@@ -59,8 +56,10 @@ def test_a_trial_as_json_holds_what_the_table_holds_and_more() -> None:
 
 
 def test_a_trial_whose_stores_do_not_answer_is_shown_with_the_reason() -> None:
-    text = printed(TrialStatus(NAMESPACE, problem="its stores do not answer: timed out"))
-    assert "its stores do not answer: timed out" in text
+    assert lines([TrialStatus(NAMESPACE, problem="its stores cannot be asked: timed out")]) == [
+        "cartpole.first  mode unknown  application none  0 sessions  weights none",
+        "    its stores cannot be asked: timed out",
+    ]
 
 
 @pytest.mark.parametrize(
