@@ -47,6 +47,11 @@ class Reporter:
                 heard_s = loop.time()
                 await self._speak()
 
+    def speak_now(self) -> None:
+        """Sends what the replica says of itself without waiting; from any thread, also while the loop stands still."""
+        if self._report is not None:
+            self._metrics.hear(self._report())
+
     async def leave(self) -> None:
         """Sends what is left, and has the replica forgotten.
 

@@ -49,6 +49,7 @@ class LoopState:
     def __init__(self, now_s: float, lag_max_s: float = LAG_MAX_S) -> None:
         self._beat_s = now_s
         self._lag_max_s = lag_max_s
+        self._still_s = 0.0
         self.block: Block | None = None
         """What the loop stands still in; None while it runs."""
         self.last: Block | None = None
@@ -60,6 +61,7 @@ class LoopState:
 
     def beat(self, now_s: float, expected_s: float) -> bool:
         """Takes a beat of the loop that was due at ``expected_s``; returns whether a block is over with it."""
+        self._still_s += self._late_s(now_s)
         self._beat_s = now_s
         self.lag_s = max(0.0, now_s - expected_s)
         if self.block is None:
@@ -67,15 +69,18 @@ class LoopState:
         self.last, self.block = Block(self.block.what, max(self.lag_s, self.block.lag_s)), None
         return True
 
-    def look(self, now_s: float, every_s: float, what: Callable[[], str]) -> bool:
+    def running_s(self, now_s: float) -> float:
+        """Returns seconds that grow while the loop runs, and not while it stands still; they never go back."""
+        return now_s - self._still_s - self._late_s(now_s)
+
+    def look(self, now_s: float, what: Callable[[], str]) -> bool:
         """Looks from outside; returns whether a block has begun since the last look.
 
         Args:
           now_s: Present time.
-          every_s: Seconds between two beats of a loop that runs.
           what: Returns what the loop is in; asked only where it stands still.
         """
-        lag_s = now_s - self._beat_s - every_s
+        lag_s = self._late_s(now_s)
         if lag_s <= self._lag_max_s:
             return False
         self.lag_s = lag_s
@@ -83,6 +88,9 @@ class LoopState:
         self.block = Block(what(), lag_s)
         self.blocks += begun
         return begun
+
+    def _late_s(self, now_s: float) -> float:
+        return max(0.0, now_s - self._beat_s - LOOK_S)
 
 
 class Watchdog:
@@ -121,6 +129,10 @@ class Watchdog:
         """
         self._port = port
 
+    def clock(self) -> float:
+        """Returns seconds in which the loop ran: a game core that could not be heard has not been idle."""
+        return self.state.running_s(time.monotonic())
+
     def degraded(self) -> str | None:
         """Returns what the loop stands still in; None while it runs."""
         block = self.state.block
@@ -140,7 +152,7 @@ class Watchdog:
     def _watch(self) -> None:
         while not self._stop.wait(LOOK_S):
             with self._lock:
-                begun = self.state.look(time.monotonic(), LOOK_S, lambda: running_in(self._loop_thread))
+                begun = self.state.look(time.monotonic(), lambda: running_in(self._loop_thread))
                 block = self.state.block
                 if begun and self._port is not None:
                     self._port.shut()  # Within the lock: a beat in between would have it shut for good.

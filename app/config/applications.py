@@ -55,6 +55,18 @@ def load_applications(path: Path) -> list[Listed]:
     return found
 
 
+def config_of(args: Mapping[str, object]) -> ExperimentConfig:
+    """Returns the config that an application's ``args`` name.
+
+    Raises:
+      ConfigError: It cannot be read here, or is wrong.
+    """
+    overrides = args.get("set") or []
+    if not isinstance(overrides, list):
+        raise ConfigError(f"args.set must be a list of dotted.key=value, got {overrides!r}")
+    return load(_found(str(args.get("config"))), [str(one) for one in overrides])
+
+
 def ports_of(config: ExperimentConfig) -> Iterator[tuple[str, str, int]]:
     """Yields place, address and number of each port that a config's actors listen on; free ones are left out."""
     for name, actor in config.actors.items():
@@ -73,13 +85,10 @@ def _items(tree: Tree, path: Path) -> Iterator[tuple[str, Tree]]:
 
 def _listed(place: str, item: Tree) -> Listed:
     name, route = str(item.get("name", "default")), str(item.get("route_prefix", "/"))
-    args = item.get("args", {})
+    args = item.get("args")
     if item.get("import_path") != BUILDER or not isinstance(args, dict):
         return Listed(place, name, route, None)
-    overrides = args.get("set") or []
-    if not isinstance(overrides, list):
-        raise ConfigError(f"{place}.args.set: must be a list of dotted.key=value, got {overrides!r}")
-    return Listed(place, name, route, active(load(_found(str(args.get("config"))), [str(one) for one in overrides])))
+    return Listed(place, name, route, active(config_of(args)))
 
 
 def _found(path: str) -> Path:

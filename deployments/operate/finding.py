@@ -10,19 +10,16 @@ from ray.exceptions import RayError, RayTaskError
 from ray.serve.context import _get_global_client
 from ray.serve.schema import ApplicationDetails, ServeInstanceDetails
 
-from app.config.load import load
-from app.errors import SparringError
+from app.config.applications import BUILDER, config_of
+from app.errors import ConfigError, SparringError
 from app.stores.host import StoreHandle, find_host
 from app.stores.names import STORES, namespace_of
 from app.stores.trial import Trial
 from app.stores.weights_client import newest_versions
-from deployments.build import BuilderArgs, find_config
 from deployments.operate.trials import Application, TrialStatus, belonging, namespaces_of
 
 ASK_S: Final = 5.0
 """Longest wait for one store."""
-OURS: Final = "deployments.build:build"
-"""Builder of our applications, as a Serve config names it."""
 
 _log = logging.getLogger(__name__)
 
@@ -90,11 +87,10 @@ def serve_status(name: str) -> str | None:
 def _namespace(application: ApplicationDetails) -> str | None:
     """Returns the trial that an application's config names, where this machine has that file."""
     deployed = application.deployed_app_config
-    if deployed is None or deployed.import_path != OURS:
+    if deployed is None or deployed.import_path != BUILDER:
         return None
     try:
-        args = BuilderArgs(**deployed.args)
-        return namespace_of(load(find_config(args.config), args.set).run)
-    except (SparringError, ValueError, OSError) as error:
+        return namespace_of(config_of(deployed.args).run)
+    except ConfigError as error:
         _log.info("the config of application %s cannot be read here: %s", application.name, error)
         return None

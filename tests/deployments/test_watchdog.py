@@ -24,16 +24,16 @@ def test_a_loop_that_beats_is_never_blocked() -> None:
     state = LoopState(0.0)
     for number in range(1, 100):
         assert not state.beat(number * 0.25 + 0.1, number * 0.25)
-        assert not state.look(number * 0.25 + 0.2, 0.25, nothing)
+        assert not state.look(number * 0.25 + 0.2, nothing)
     assert (state.block, state.blocks) == (None, 0)
     assert state.lag_s == pytest.approx(0.1)
 
 
 def test_a_block_begins_once_and_ends_with_the_next_beat() -> None:
     state = LoopState(0.0)
-    assert not state.look(1.2, 0.25, nothing)
-    assert state.look(1.5, 0.25, lambda: "on_tick")
-    assert not state.look(1.75, 0.25, lambda: "on_tick")
+    assert not state.look(1.2, nothing)
+    assert state.look(1.5, lambda: "on_tick")
+    assert not state.look(1.75, lambda: "on_tick")
     assert state.block == Block("on_tick", 1.5)
     assert state.beat(2.0, 0.25)
     assert (state.block, state.last, state.blocks) == (None, Block("on_tick", 1.75), 1)
@@ -42,10 +42,20 @@ def test_a_block_begins_once_and_ends_with_the_next_beat() -> None:
 
 def test_a_second_block_is_counted_and_shown_anew() -> None:
     state = LoopState(0.0)
-    state.look(2.0, 0.25, lambda: "first")
+    state.look(2.0, lambda: "first")
     state.beat(2.0, 0.25)
-    assert state.look(4.0, 0.25, lambda: "second")
+    assert state.look(4.0, lambda: "second")
     assert (state.blocks, state.block and state.block.what) == (2, "second")
+
+
+def test_the_loops_own_time_stands_still_with_it_and_never_goes_back() -> None:
+    state = LoopState(0.0)
+    seen = [state.running_s(now_s) for now_s in (0.0, 0.2, 0.25, 3.0, 6.0)]
+    state.beat(6.25, 0.25)
+    seen += [state.running_s(now_s) for now_s in (6.25, 6.4)]
+    state.beat(6.5, 6.5)
+    seen.append(state.running_s(6.6))
+    assert seen == pytest.approx([0.0, 0.2, 0.25, 0.25, 0.25, 0.25, 0.4, 0.6])
 
 
 class Greeting(asyncio.Protocol):

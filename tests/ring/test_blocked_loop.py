@@ -1,0 +1,82 @@
+"""One agent blocks its replica's loop: the replica is degraded, the other plays on, and no game is lost."""
+
+import threading
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+
+from .service import Cluster, Service, step, wait_until
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+
+BLOCK_S = 6.0
+GAMES = 12
+
+
+@pytest.fixture(scope="module")
+def service(cluster: Cluster) -> Iterator[Service]:
+    slow = "agents.player.factory=slow_agent:SlowAgent"
+    with Service(cluster, "blocked", "actors.main.replicas=2", slow, "actors.main.limits.idle_timeout_s=3") as running:
+        yield running
+
+
+def node(service: Service) -> dict[str, Any]:
+    """Returns what the replicas of the node say, asked on a new connection."""
+    found: dict[str, Any] = httpx.get(f"{service.url}/node", timeout=3).json()
+    return found
+
+
+def homes(service: Service) -> dict[str, str]:
+    """Returns the replica of each session."""
+    listed = httpx.get(f"{service.url}/sessions", timeout=3).json()["sessions"]
+    return {session["id"]: session["replica"] for session in listed}
+
+
+def test_while_one_loop_stands_still_the_other_replica_plays_on_and_nobody_is_evicted(service: Service) -> None:
+    for number in range(GAMES):
+        with service.new_client() as http:  # A connection each, so that both replicas get some.
+            assert step(http, f"g{number}", "start").status_code == 200
+    wait_until(lambda: len(set(homes(service).values())) == 2, "both replicas hold games")
+    places = homes(service)
+    stuck = places["g0"]
+    others = [session for session, replica in places.items() if replica != stuck]
+
+    blocked: list[httpx.Response] = []
+    tick = threading.Thread(target=lambda: blocked.append(service.step("g0", "tick", {"block_s": BLOCK_S})))
+    began_s = time.monotonic()
+    tick.start()
+    heard = wait_until(lambda: _degraded(service, stuck), "the metric store hears of it", timeout_s=5)
+    assert "SlowAgent.on_tick (ring/slow_agent.py:" in heard
+    assert wait_until(lambda: node(service)["silent"], "the other replica misses it", timeout_s=5) == [stuck]
+
+    latencies_s = []
+    for session in others * 5:
+        sent_s = time.monotonic()
+        assert httpx.post(f"{service.url}/step", headers={"session": session}, json={}, timeout=3).status_code == 200
+        latencies_s.append(time.monotonic() - sent_s)
+    assert time.monotonic() - began_s < BLOCK_S, "the block was over before the other replica was asked"
+    assert max(latencies_s) < 1.0
+
+    tick.join(20)
+    assert blocked[0].status_code == 200
+    wait_until(lambda: len(node(service)["replicas"]) == 2, "both answer again")
+    found = next(r for r in node(service)["replicas"] if r["replica"] == stuck)
+    assert (found["loop_blocks"], found["degraded"], found["healthy"]) == (1, None, True)
+    assert "closed_idle" not in found["counts"]
+    for session in (session for session, replica in places.items() if replica == stuck):
+        assert httpx.post(f"{service.url}/step", headers={"session": session}, json={}, timeout=3).status_code == 200
+
+
+def test_the_replica_takes_connections_again(service: Service) -> None:
+    def pids() -> bool:
+        return len({int(httpx.get(f"{service.url}/status", timeout=3).json()["pid"]) for _ in range(12)}) == 2
+
+    wait_until(pids, "the kernel spreads connections over both replicas again")
+
+
+def _degraded(service: Service, replica: str) -> str | None:
+    heard = service.trial.metrics.service(5.0).replicas
+    return next((one.report.degraded for one in heard if one.report.replica == replica), None)
