@@ -6,12 +6,13 @@ from urllib.parse import quote, unquote, urlencode
 
 import orjson
 
-from app.errors import NotFoundError, SessionUnknownError, UnauthorizedError
+from app.errors import SessionUnknownError, UnauthorizedError
 from app.metrics.prometheus import CONTENT_TYPE, exposition
 from app.metrics.reports import NodeReport, ReplicaReport
 from app.sessions.listing import Query, SessionSummary, page_document, read_query
 from app.wire.http import JSON, HttpReply, HttpRequest
-from app.wire.openapi import OPERATIONS, openapi
+from app.wire.openapi import openapi
+from app.wire.routes import unserved
 from app.wire.steps import Credentials, credentials_of
 
 SESSION: Final = "/sessions/"
@@ -75,7 +76,6 @@ class Admin:
         """Returns the reply to a ``GET`` or ``HEAD`` of an operator, for the whole node.
 
         Raises:
-          NotFoundError: Nothing is at this path.
           SessionUnknownError: No replica of the node holds the session.
           BadRequestError: A page is asked for that there cannot be.
           UnauthorizedError: The credentials do not open this path.
@@ -108,7 +108,7 @@ class Admin:
             return open_path()
         answer = self._guarded_paths().get(path)
         if answer is None:
-            raise NotFoundError(f"{request.method.decode()} {request.path} is not served; allowed are {ROUTES}")
+            return unserved(request)
         if not trusted and not self._may_see(credentials_of(request.fields)):
             raise UnauthorizedError(f"{path} needs the key of an administrator; /healthz and /readyz do not")
         return await answer(request, peers)
@@ -184,10 +184,6 @@ class Admin:
             reports += theirs or []
             silent += [] if theirs else [name]
         return NodeReport(reports, silent)
-
-
-ROUTES: Final = ", ".join(f"{operation.method.upper()} {operation.path}" for operation in OPERATIONS)
-"""All that the game port serves, for who asks for something else."""
 
 
 async def _ask(peers: Peers | None, target: str) -> Mapping[str, PeerAnswer | None]:

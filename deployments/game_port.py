@@ -12,6 +12,7 @@ from app.stores.directory import DirectoryClient
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Answer, Connections, HttpOnly, Service
 from deployments.port import PortGuard
+from deployments.shared_listener import SharedListener
 
 DRAIN_S: Final = 5.0
 """Longest wait for steps under way when a port closes."""
@@ -24,10 +25,22 @@ PEER_LIMITS: Final = ConnectionLimits(idle_timeout_s=7 * 24 * 3600)
 class ListeningPort:
     """A server and its connections."""
 
-    def __init__(self, connections: Connections, server: asyncio.Server) -> None:
+    def __init__(self, connections: Connections, listener: SharedListener) -> None:
         self._connections = connections
-        self._server = server
-        self.port = int(server.sockets[0].getsockname()[1])
+        self._listener = listener
+        self.port = listener.port
+
+    def open_connections(self) -> int:
+        """Returns how many connections are open."""
+        return len(self._connections.open)
+
+    def shut(self) -> None:
+        """Has the kernel send new connections elsewhere; from any thread."""
+        self._listener.shut()
+
+    async def reopen(self) -> None:
+        """Accepts connections again after ``shut``."""
+        await self._listener.reopen()
 
     @property
     def counts(self) -> Counter[str]:
@@ -50,10 +63,10 @@ class ListeningPort:
 
     async def _stop_accepting(self) -> None:
         """Closes the listening socket behind the connections that wait on it: closing would reset them."""
-        if self._server.is_serving():
+        if self._listener.listens:
             for _ in range(ACCEPT_TURNS):
                 await asyncio.sleep(0)
-            self._server.close()
+            self._listener.close()
 
 
 async def open_port(config: ActorConfig, service: Service | Answer, port: int, *, shared: bool) -> ListeningPort:
@@ -69,9 +82,9 @@ async def open_port(config: ActorConfig, service: Service | Answer, port: int, *
         connections = Connections(HttpOnly(service), max_body_bytes(config), PEER_LIMITS)
     else:
         connections = Connections(service, max_body_bytes(config), config.connections)
-    accept = partial(DetectingConnection, connections)
-    server = await asyncio.get_running_loop().create_server(accept, config.host, port, reuse_port=shared or None)
-    return ListeningPort(connections, server)
+    listener = SharedListener(config.host, port, partial(DetectingConnection, connections), shared=shared)
+    await listener.open()
+    return ListeningPort(connections, listener)
 
 
 async def take_port(config: ActorConfig, actor: str, owner: str, directory: DirectoryClient) -> PortGuard:

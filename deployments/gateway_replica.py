@@ -5,6 +5,7 @@ import os
 from collections import Counter
 from typing import Any, Final, NoReturn
 
+import orjson
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
@@ -14,6 +15,8 @@ from app.sessions.directory import Replica
 from app.sessions.table import Limits, SessionTable
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
+from app.wire.http import HttpReply, HttpRequest
+from app.wire.routes import unserved
 from app.wire.steps import StepReply, StepRequest, body_bytes
 from deployments.agents import ActorArgs
 from deployments.batched import Batched
@@ -63,7 +66,7 @@ class GatewayReplica:
         self._gateway = Gateway(self._members, owner_of, self._post, self._counts)
         self._keeper = DoorKeeper(config.access, Purpose.TRAIN if args.config.run.mode == "train" else Purpose.PLAY)
         await self._members.join("")
-        service = StepService(self._step, self._step, self._status, max_body_bytes(config))
+        service = StepService(self._step, self._step, self._show, self._show, max_body_bytes(config))
         self._port = await open_port(config, service, self._guard.port, shared=True)
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(work) for work in (self._members.run(), *self._keeper.work())]
@@ -98,6 +101,15 @@ class GatewayReplica:
         return read_reply(
             request, await self._links.post(replica, "/step", headers, body_bytes(request.body), timeout_s)
         )
+
+    async def _show(self, request: HttpRequest) -> HttpReply:
+        """Returns what an operator sees of the gateway; sessions and metrics are those of the replicas behind it."""
+        wanted = {"/healthz": "healthy", "/readyz": "ready"}.get(request.path)
+        if wanted is None and request.path != "/status":
+            return unserved(request)
+        status = self._status()
+        good = wanted is None or status[wanted]
+        return HttpReply(200 if good else 503, orjson.dumps(status))
 
     def _status(self) -> dict[str, object]:
         return {

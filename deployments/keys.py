@@ -15,7 +15,7 @@ from app.sessions.doors import Doors
 from app.sessions.keys import Key, Quota
 from app.sessions.refusals import Refusal
 from app.types import Purpose, SessionId
-from app.wire.steps import StepRequest
+from app.wire.steps import Credentials, StepRequest
 
 POLL_S: Final = 1.0
 """Seconds between two looks at the keys file: soon enough to lock somebody out, and a look costs one stat."""
@@ -58,6 +58,14 @@ class DoorKeeper:
         if not self.doors.guarded:
             return {}
         return {"loaded_at": self._loaded_at, "keys": self._count, "error": self._error}
+
+    def usage(self) -> dict[str, dict[str, int]]:
+        """Returns what each key has done here, by its name."""
+        return self.doors.usage()
+
+    def may_see(self, credentials: Credentials | None) -> bool:
+        """Returns whether credentials open what only administrators see."""
+        return self.doors.may_see(credentials, self._clock())
 
     def admit(self, request: StepRequest) -> None:
         """Does nothing where a step that came from outside may be taken.

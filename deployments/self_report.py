@@ -16,6 +16,27 @@ class Counted(Protocol):
         """Returns how many sessions are open for each purpose."""
 
 
+class Connections(Protocol):
+    """The connections of the game port."""
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """Returns how many there were of each kind, and what became of them."""
+
+    def open_connections(self) -> int:
+        """Returns how many are open."""
+
+
+class Keys(Protocol):
+    """The access keys."""
+
+    def status(self) -> Mapping[str, object]:
+        """Returns how many are loaded, and what keeps newer ones out; empty where nobody needs one."""
+
+    def usage(self) -> Mapping[str, Mapping[str, int]]:
+        """Returns what each key has done, by its name."""
+
+
 @dataclass(frozen=True, slots=True)
 class Parts:
     """Where the parts of a report come from."""
@@ -24,8 +45,9 @@ class Parts:
     counts: Mapping[str, int]
     versions: Callable[[], Mapping[str, str]]
     """Returns ``generation.number`` of each local model's weights."""
-    connections: Callable[[], int]
-    """Returns the open connections of the game port."""
+    port: Callable[[], Connections | None]
+    """Returns the game port; None before it listens."""
+    keys: Keys
     failed: Callable[[], bool]
     """Returns whether one of the replica's own tasks has ended."""
     draining: Callable[[], bool]
@@ -48,7 +70,7 @@ class SelfReport:
 
     def __call__(self) -> ReplicaReport:
         """Returns the report."""
-        parts, watchdog = self._parts, self._parts.watchdog
+        parts, watchdog, port = self._parts, self._parts.watchdog, self._parts.port()
         healthy = not parts.failed()
         versions = dict(parts.versions())
         return replace(
@@ -57,7 +79,10 @@ class SelfReport:
             ready=healthy and not parts.draining(),
             degraded=None if watchdog is None else watchdog.degraded(),
             sessions=parts.sessions.by_purpose(),
-            connections=parts.connections(),
+            open_connections=0 if port is None else port.open_connections(),
+            connections={} if port is None else dict(port.counts),
+            keys=parts.keys.status(),
+            usage=parts.keys.usage(),
             loop_lag_s=0.0 if watchdog is None else round(watchdog.state.lag_s, 6),
             loop_blocks=0 if watchdog is None else watchdog.state.blocks,
             counts=dict(parts.counts),

@@ -43,6 +43,11 @@ class SharedListener:
         with self._lock:
             self._socket, self._shut = listening, False
 
+    @property
+    def listens(self) -> bool:
+        """Returns whether it was opened and not closed."""
+        return self._server is not None
+
     def shut(self) -> None:
         """Has the kernel send new connections elsewhere, whatever the loop does; from any thread.
 

@@ -2,10 +2,7 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Protocol
-
-import orjson
 
 from app.errors import AgentError, StepError
 from app.wire.compression import deflate, inflate
@@ -39,23 +36,34 @@ class Step(Protocol):
         """
 
 
+class Show(Protocol):
+    """Answers an operator's ``GET`` or ``HEAD``."""
+
+    async def __call__(self, request: HttpRequest) -> HttpReply:
+        """Returns the reply.
+
+        Raises:
+          StepError: The request cannot be answered.
+        """
+
+
 class StepService:
     """What the game port, the peer port and Serve's port have in common."""
 
-    def __init__(
-        self, anywhere: Step, here: Step, status: Callable[[], dict[str, object]], max_body_bytes: int
-    ) -> None:
+    def __init__(self, anywhere: Step, here: Step, show: Show, show_here: Show, max_body_bytes: int) -> None:
         """Makes the service of one replica.
 
         Args:
           anywhere: Answers a step wherever its game is held.
           here: Answers a step of a game that is held here.
-          status: Returns what ``/status`` shows; its ``healthy`` and ``ready`` decide ``/healthz`` and ``/readyz``.
+          show: Shows an operator the whole node.
+          show_here: Shows another replica this one's part.
           max_body_bytes: Largest body, after it is unpacked.
         """
         self._anywhere = anywhere
         self._here = here
-        self._status = status
+        self._show = show
+        self._show_here = show_here
         self._max_body_bytes = max_body_bytes
 
     async def answer(self, request: HttpRequest) -> HttpReply:
@@ -64,7 +72,7 @@ class StepService:
         Raises:
           StepError: The request cannot be answered.
         """
-        return await self._route(request, self._anywhere)
+        return await self._route(request, self._anywhere, self._show)
 
     async def step(self, request: StepRequest) -> StepReply:
         """Returns the answer to one step, wherever its game is held.
@@ -84,7 +92,7 @@ class StepService:
         Raises:
           StepError: The request cannot be answered.
         """
-        return await self._route(request, self._here)
+        return await self._route(request, self._here, self._show_here)
 
     async def answer_by(self, step: Step, request: HttpRequest) -> HttpReply:
         """Returns the reply to a request whose steps are answered in a way of their own.
@@ -92,13 +100,13 @@ class StepService:
         Raises:
           StepError: The request cannot be answered.
         """
-        return await self._route(request, step)
+        return await self._route(request, step, self._show_here)
 
-    async def _route(self, request: HttpRequest, step: Step) -> HttpReply:
+    async def _route(self, request: HttpRequest, step: Step, show: Show) -> HttpReply:
         if request.method == b"POST" and request.path in ("/step", "/steps"):
             return _packed(await self._answered(request, step), request.fields.get("accept-encoding"))
         if request.method in (b"GET", b"HEAD"):
-            return self._show(request)
+            return await show(request)
         return unserved(request)
 
     async def _answered(self, request: HttpRequest, step: Step) -> HttpReply:
@@ -132,16 +140,6 @@ class StepService:
             for items in sessions.values():
                 group.create_task(run(items))
         return answers
-
-    def _show(self, request: HttpRequest) -> HttpReply:
-        path = request.path
-        wanted = {"/healthz": "healthy", "/readyz": "ready"}.get(path)
-        if wanted is None and path != "/status":
-            return unserved(request)
-        status = self._status()
-        if wanted is None:
-            return HttpReply(200, orjson.dumps(status))
-        return HttpReply(200 if status[wanted] else 503, orjson.dumps(status))
 
 
 def _packed(reply: HttpReply, accept: str | None) -> HttpReply:

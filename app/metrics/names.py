@@ -29,6 +29,9 @@ LOOP_LAG: Final = Metric("sparring_loop_lag_seconds", "gauge", "s", "Longest rec
 LOOP_BLOCKS: Final = Metric("sparring_loop_blocks_total", "counter", "1", "Times that the event loop stood still.")
 SESSIONS: Final = Metric("sparring_sessions", "gauge", "1", "Open sessions by purpose.")
 CONNECTIONS: Final = Metric("sparring_connections", "gauge", "1", "Open connections of the game port.")
+CONNECTIONS_TOTAL: Final = Metric(
+    "sparring_connections_total", "counter", "1", "Connections of the game port by kind and by what became of them."
+)
 WEIGHTS_GENERATION: Final = Metric(
     "sparring_weights_generation", "gauge", "1", "Generation of the weights that answer: the trainer's starts."
 )
@@ -48,6 +51,10 @@ ERRORS: Final = Metric("sparring_errors_total", "counter", "1", "Refused steps b
 ROWS_PUSHED: Final = Metric("sparring_rows_pushed_total", "counter", "1", "Rows sent to a buffer.")
 ROWS_DROPPED: Final = Metric("sparring_rows_dropped_total", "counter", "1", "Rows lost before a buffer, by reason.")
 EVENTS: Final = Metric("sparring_events_total", "counter", "1", "Whatever else a replica counts, by name.")
+
+KEY_STEPS: Final = Metric("sparring_key_steps_total", "counter", "1", "Steps admitted by access key.")
+KEY_SESSIONS: Final = Metric("sparring_key_sessions", "gauge", "1", "Open sessions by access key.")
+KEY_REFUSALS: Final = Metric("sparring_key_refusals_total", "counter", "1", "Refused steps by access key and reason.")
 
 NODE_REPLICAS: Final = Metric("sparring_node_replicas", "gauge", "1", "Replicas on this node, silent ones included.")
 NODE_SILENT: Final = Metric("sparring_node_replicas_silent", "gauge", "1", "Replicas that did not answer this scrape.")

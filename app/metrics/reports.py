@@ -3,11 +3,14 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields
-from typing import Any
+from typing import Any, Final
 
 from app.metrics import names
 from app.metrics.prometheus import Sample
 from app.types import Version
+
+REFUSED: Final = "refused_"
+"""Begins the name of a key's refusals, before their reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,7 +32,13 @@ class ReplicaReport:
     """What keeps its event loop from running; None while it runs."""
     sessions: Mapping[str, int] = field(default_factory=dict)
     """Open sessions by purpose."""
-    connections: int = 0
+    open_connections: int = 0
+    connections: Mapping[str, int] = field(default_factory=dict)
+    """How many connections there were of each kind, and what became of them."""
+    keys: Mapping[str, object] = field(default_factory=dict)
+    """Access keys that are loaded, and what keeps newer ones out; empty where nobody needs one."""
+    usage: Mapping[str, Mapping[str, int]] = field(default_factory=dict)
+    """What each access key has done, by its name."""
     loop_lag_s: float = 0.0
     loop_blocks: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
@@ -75,7 +84,7 @@ class NodeReport:
             "replicas": [report.as_dict() for report in self.replicas],
             "silent": list(self.silent),
             "sessions": sum(sum(report.sessions.values()) for report in self.replicas),
-            "connections": sum(report.connections for report in self.replicas),
+            "connections": sum(report.open_connections for report in self.replicas),
             "counts": dict(self.counts()),
         }
 
@@ -84,7 +93,7 @@ class NodeReport:
         found = [sample for report in self.replicas for sample in replica_samples(report)]
         found += [Sample(names.UP, {"replica": name}, 0) for name in self.silent]
         sessions = sum(sum(report.sessions.values()) for report in self.replicas)
-        connections = sum(report.connections for report in self.replicas)
+        connections = sum(report.open_connections for report in self.replicas)
         return [
             *found,
             Sample(names.NODE_REPLICAS, {}, len(self.replicas) + len(self.silent)),
@@ -102,7 +111,7 @@ def replica_samples(report: ReplicaReport) -> Iterable[Sample]:
     yield Sample(names.DEGRADED, own, report.degraded is not None)
     yield Sample(names.LOOP_LAG, own, report.loop_lag_s)
     yield Sample(names.LOOP_BLOCKS, own, report.loop_blocks)
-    yield Sample(names.CONNECTIONS, own, report.connections)
+    yield Sample(names.CONNECTIONS, own, report.open_connections)
     for purpose, number in report.sessions.items():
         yield Sample(names.SESSIONS, own | {"purpose": purpose}, number)
     for model, text in report.versions.items():
@@ -114,6 +123,21 @@ def replica_samples(report: ReplicaReport) -> Iterable[Sample]:
     for key, number in report.counts.items():
         metric, labels = names.counted(key)
         yield Sample(metric, own | labels, number)
+    for event, number in report.connections.items():
+        yield Sample(names.CONNECTIONS_TOTAL, own | {"event": event}, number)
+    for key, usage in report.usage.items():
+        yield from _key_samples(own | {"key": key}, usage)
+
+
+def _key_samples(own: Mapping[str, str], usage: Mapping[str, int]) -> Iterable[Sample]:
+    """Returns what one access key has done."""
+    for name, number in usage.items():
+        if name.startswith(REFUSED):
+            yield Sample(names.KEY_REFUSALS, {**own, "reason": name.removeprefix(REFUSED)}, number)
+        elif name == "sessions":
+            yield Sample(names.KEY_SESSIONS, own, number)
+        else:
+            yield Sample(names.KEY_STEPS, own, number)
 
 
 class WeightsAges:

@@ -115,7 +115,8 @@ _DEGRADED: Final[Schema] = {"type": ["string", "null"], "description": "What kee
 _REPLICA: Final = _object(
     replica=TEXT, actor=TEXT, application=TEXT, host=TEXT, port=WHOLE, pid=WHOLE,
     healthy={"type": "boolean"}, ready={"type": "boolean"}, degraded=_DEGRADED,
-    sessions={**_COUNTS, "description": "Open sessions by purpose."}, connections=WHOLE,
+    sessions={**_COUNTS, "description": "Open sessions by purpose."}, open_connections=WHOLE,
+    connections=_COUNTS, keys={"type": "object"}, usage={"type": "object", "additionalProperties": _COUNTS},
     loop_lag_s={"type": "number"}, loop_blocks=WHOLE, counts=_COUNTS,
     versions={"type": "object", "additionalProperties": TEXT},
     weights_age_s={"type": "object", "additionalProperties": {"type": "number"}},

@@ -13,9 +13,14 @@ ROUTES: Final[dict[str, tuple[str, ...]]] = {
     "/healthz": _SHOWN,
     "/readyz": _SHOWN,
     "/status": _SHOWN,
+    "/node": _SHOWN,
+    "/sessions": _SHOWN,
+    "/sessions/{id}": _SHOWN,
+    "/metrics": _SHOWN,
+    "/openapi.json": _SHOWN,
     "/ws": ("GET",),
 }
-"""The methods of each path."""
+"""The methods of each path; ``{id}`` stands for any text."""
 
 
 def unserved(request: HttpRequest) -> HttpReply:
@@ -40,4 +45,4 @@ def _methods(path: str) -> tuple[str, ...]:
     """Returns the methods of a path; ``*`` stands for all paths."""
     if path == "*":
         return tuple(dict.fromkeys(method for methods in ROUTES.values() for method in methods))
-    return ROUTES.get(path, ())
+    return ROUTES.get("/sessions/{id}" if path.startswith("/sessions/") else path, ())

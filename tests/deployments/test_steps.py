@@ -15,6 +15,7 @@ from app.errors import (
 )
 from app.types import Purpose, SessionId, StepKind, Version
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
+from app.wire.routes import unserved
 from app.wire.steps import StepReply, StepRequest
 from deployments.steps import StepService
 from tests.sessions.fake_agent import BytesAgent, FakeAgent, Table
@@ -48,9 +49,17 @@ class Elsewhere:
         return StepReply(request.session, b'"from afar"', 7, Version(1, 2), is_json=True)
 
 
-def service(table: Table, forward: Elsewhere | None = None, **status: object) -> StepService:
-    shown: dict[str, object] = {"healthy": True, "ready": True} | status
-    return StepService(forward or table.table.step, table.table.step, lambda: shown, MAX_BODY)
+async def show(request: HttpRequest) -> HttpReply:
+    """Stands for the admin side."""
+    return HttpReply(200, b'"anyone"') if request.path == "/healthz" else unserved(request)
+
+
+async def show_here(request: HttpRequest) -> HttpReply:
+    return HttpReply(200, b'"a peer"')
+
+
+def service(table: Table, forward: Elsewhere | None = None) -> StepService:
+    return StepService(forward or table.table.step, table.table.step, show, show_here, MAX_BODY)
 
 
 def header(reply: HttpReply, name: bytes) -> bytes | None:
@@ -211,20 +220,10 @@ async def test_what_is_not_served_says_so(method: bytes, path: str, status: int)
     assert (await service(Table()).answer(request(path, method=method))).status == status
 
 
-@pytest.mark.parametrize(
-    ("path", "status", "healthy", "ready"),
-    [
-        ("/healthz", 200, True, False),
-        ("/healthz", 503, False, True),
-        ("/readyz", 200, False, True),
-        ("/readyz", 503, True, False),
-        ("/status", 200, False, False),
-    ],
-)
-async def test_health_and_readiness_are_told_apart(path: str, status: int, healthy: bool, ready: bool) -> None:
-    reply = await service(Table(), healthy=healthy, ready=ready).answer(request(path, method=b"GET"))
-    assert reply.status == status
-    assert orjson.loads(reply.body) == {"healthy": healthy, "ready": ready}
+async def test_what_is_no_step_is_the_admin_sides_and_a_peer_is_told_this_replicas_part() -> None:
+    asked = request("/healthz", method=b"GET")
+    assert (await service(Table()).answer(asked)).body == b'"anyone"'
+    assert (await service(Table()).answer_peer(asked)).body == b'"a peer"'
 
 
 @pytest.mark.parametrize("path", ["/step", "/steps"])

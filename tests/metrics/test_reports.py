@@ -10,7 +10,7 @@ from .test_prometheus import parsed
 
 ONE = ReplicaReport(
     replica="one", actor="main", application="sparring", host="127.0.0.1", port=36390, pid=7, healthy=True, ready=True,
-    sessions={"train": 3, "play": 1}, connections=2, loop_lag_s=0.01, loop_blocks=1,
+    sessions={"train": 3, "play": 1}, open_connections=2, connections={"http": 5}, loop_lag_s=0.01, loop_blocks=1,
     counts={"ticks_train": 100, "overloaded": 2}, versions={"main": "2.57"}, weights_age_s={"main": 1.5},
 )  # fmt: skip
 TWO = replace(ONE, replica="two", counts={"ticks_train": 11}, degraded="blocked in on_tick (agents.py:3)", ready=False)
@@ -51,6 +51,16 @@ def test_versions_and_their_age_are_shown_per_model() -> None:
     assert found["sparring_weights_generation"] == {labels: 2}
     assert found["sparring_weights_number"] == {labels: 57}
     assert found["sparring_weights_age_seconds"] == {labels: 1.5}
+
+
+def test_connections_and_keys_are_counted() -> None:
+    usage = {"studio": {"steps": 7, "sessions": 2, "refused_token": 1}}
+    found = parsed(exposition(NodeReport([replace(ONE, usage=usage)]).samples()))
+    own = (("actor", "main"), ("key", "studio"), ("replica", "one"))
+    assert found["sparring_key_steps_total"] == {own: 7}
+    assert found["sparring_key_sessions"] == {own: 2}
+    assert list(found["sparring_key_refusals_total"].values()) == [1]
+    assert sum(found["sparring_connections_total"].values()) == 5
 
 
 def test_a_blocked_replica_is_degraded() -> None:

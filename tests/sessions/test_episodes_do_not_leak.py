@@ -24,6 +24,7 @@ from app.seeding import Draws, derive
 from app.sessions.blackboard import Board
 from app.sessions.table import Limits, SessionTable
 from app.types import Arrays, Purpose, RowKind, Rows, SessionId, Version
+from app.wire.http import HttpReply, HttpRequest
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Connections
 from deployments.steps import StepService
@@ -34,6 +35,10 @@ EPISODES = 6
 TICKS_MAX = 13
 UNROLL_TICKS = 5
 PUSH_ROWS = 64
+
+
+async def _show(request: HttpRequest) -> HttpReply:
+    raise AssertionError(f"{request.path} was asked for")
 
 
 class Actor:
@@ -50,7 +55,7 @@ class Actor:
         limits = Limits(max_games=GAMES, idle_timeout_s=1000, step_timeout_s=20)
         clock = asyncio.get_running_loop().time
         self.table = SessionTable(self._make, limits, Purpose.TRAIN, lambda: "minted", clock, self.counts)
-        self.service = StepService(self.table.step, self.table.step, dict, 2**20)
+        self.service = StepService(self.table.step, self.table.step, _show, _show, 2**20)
 
     def push(self) -> None:
         if len(self.outbox):

@@ -8,6 +8,7 @@ import pytest
 
 from app.errors import error_codes
 from app.wire.openapi import OPERATIONS, openapi
+from app.wire.routes import ROUTES
 
 DOCUMENT = openapi()
 SHAPE: dict[str, Any] = {
@@ -102,6 +103,13 @@ def test_all_its_references_lead_somewhere() -> None:
     for reference in references:
         name = reference.removeprefix("#/components/schemas/")
         assert name in DOCUMENT["components"]["schemas"]
+
+
+def test_it_names_what_the_game_port_serves() -> None:
+    served = {path: methods for path, methods in ROUTES.items() if path != "/ws"}  # OpenAPI has no WebSockets.
+    assert served.keys() == DOCUMENT["paths"].keys()
+    for path, methods in served.items():
+        assert {method.upper() for method in DOCUMENT["paths"][path]} == set(methods) - {"HEAD"}
 
 
 def test_path_parameters_stand_in_their_path_and_names_are_unique() -> None:
