@@ -3,9 +3,7 @@
 import asyncio
 import contextlib
 import logging
-import os
 import secrets
-from collections.abc import Iterable
 from typing import Any, Final
 
 import torch
@@ -16,28 +14,23 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.errors import StepError
-from app.metrics.reports import ReplicaReport
 from app.sessions.directory import Replica
-from app.sessions.listing import SessionList
 from app.sessions.table import Limits
 from app.stores.trial import Trial
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest, refusal
-from deployments.admin import Admin
 from deployments.agents import ActorArgs, AgentMaker
 from deployments.autoscaling import BUSY, GAMES
 from deployments.game_port import max_body_bytes, open_port, peer_host, take_port
 from deployments.keys import DoorKeeper
 from deployments.load import LoopMeter
-from deployments.node import NodePeers
+from deployments.overseer import Overseer, Watched
 from deployments.plane import GamePlane
 from deployments.port import PortGuard
 from deployments.ports import ClientPorts, open_client_ports
 from deployments.router import LOAD
-from deployments.self_report import Parts, SelfReport
 from deployments.serve_port import read_request, response
 from deployments.steps import StepService
-from deployments.watchdog import Watchdog
 
 SWEEP_S: Final = 1.0
 """Seconds between two looks for idle games."""
@@ -74,11 +67,11 @@ class ActorReplica:
         torch.set_num_threads(1)
         self._config = args.config.actors[args.actor]
         self._name = str(serve.get_replica_context().replica_id.unique_id)
-        self._tasks: list[asyncio.Task[None]] = []
-        self._watchdog = Watchdog(lambda _: self._agents.reporter.speak_now())
-        self._ports: ClientPorts | None = None
         trial = Trial(args.namespace)
         self._agents = AgentMaker(args, trial, remote_models)
+        self._tasks: list[asyncio.Task[None]] = []
+        self._ports: ClientPorts | None = None
+        self._overseer = Overseer(self._agents)
         self._guard = await self._take_port(args, trial)
         self._peer_port = await open_port(self._config, self._answer_peer, 0, shared=False)
         host = peer_host(self._config)
@@ -86,29 +79,27 @@ class ActorReplica:
         purpose = Purpose.TRAIN if args.config.run.mode == "train" else Purpose.PLAY
         self._keeper = DoorKeeper(self._config.access, purpose)
         self._plane = self._make_plane(trial, own, args.service.cluster_secret, purpose)
-        self._admin = self._make_admin(own, args.service.cluster_secret)
-        self._service = StepService(
-            self._plane.step,
-            self._plane.step_here,
-            self._admin.show,
-            self._admin.show_peer,
-            max_body_bytes(self._config),
-        )
+        show, show_here = self._overseer.show, self._overseer.show_here
+        largest = max_body_bytes(self._config)
+        self._service = StepService(self._plane.step, self._plane.step_here, show, show_here, largest)
         direct = await open_port(self._config, self._service, 0, shared=False)
+        watched = Watched(self._plane, self._agents, self._keeper, lambda: self._ports, lambda: self._tasks)
+        port = direct.port if self._guard is None else self._guard.port
+        self._overseer.look_at(watched, own, port, args.service.cluster_secret, self._config.agents[0])
         await self._plane.members.join(f"{host}:{direct.port}")
         self._ports = await open_client_ports(self._config, self._service, direct, self._guard, args.owner)
         if self._ports.shared is not None:
-            self._watchdog.guard(self._ports.shared)
+            self._overseer.guard(self._ports.shared, self._plane)
         self._meter = LoopMeter()
         loop = asyncio.get_running_loop()
-        work = (self._watchdog.run(), self._sweep(), *self._plane.work(), *self._keeper.work(), *self._agents.work())
+        work = (self._overseer.run(), self._sweep(), *self._plane.work(), *self._keeper.work(), *self._agents.work())
         self._tasks = [loop.create_task(one) for one in work]
 
     async def __call__(self, request: Request) -> Response:
         """Answers on Serve's own port what the game port answers."""
         try:
             read = await read_request(request, max_body_bytes(self._config))
-            reply = self._admin.elsewhere(read) or await self._service.answer(read)
+            reply = self._overseer.elsewhere(read) or await self._service.answer(read)
         except StepError as error:
             reply = refusal(error)
         return response(reply)
@@ -174,7 +165,7 @@ class ActorReplica:
             self._keeper,
             self._agents.make,
             lambda: f"{self._name}.{secrets.token_hex(6)}",
-            self._watchdog.clock,
+            self._overseer.clock,
             self._agents.counts,
         )
 
@@ -196,28 +187,3 @@ class ActorReplica:
         await self._agents.reporter.leave()
         await self._plane.leave()
         await self._peer_port.close()
-
-    def _make_admin(self, own: Replica, secret: str) -> Admin:
-        """Returns the admin side; the metric store is told the same from now on."""
-        table, actor = self._plane.table, own.actor
-        sessions = SessionList(table.sessions, self._name, self._config.agents[0], self._watchdog.clock)
-        application = serve.get_replica_context().app_name
-        port = 0 if self._guard is None else self._guard.port
-        identity = ReplicaReport(self._name, actor, application, own.host, port, os.getpid(), healthy=True, ready=True)
-        parts = Parts(
-            sessions=sessions,
-            counts=self._agents.counts,
-            versions=self._agents.versions,
-            port=lambda: self._ports,
-            keys=self._keeper,
-            failed=lambda: any(task.done() for task in self._tasks),
-            draining=lambda: table.draining,
-            watchdog=self._watchdog,
-        )
-        report = SelfReport(identity, parts)
-        self._agents.reporter.speak_of(report)
-        peers = NodePeers(self._known, own, secret)
-        return Admin(report, sessions, peers, self._keeper.may_see, own.endpoint)
-
-    def _known(self) -> Iterable[Replica]:
-        return self._plane.members.replicas.values()

@@ -13,21 +13,25 @@ class ClientPorts:
     """Opened together, drained together."""
 
     def __init__(self, shared: ListeningPort | None, direct: ListeningPort, grpc: GrpcPort | None, host: str) -> None:
-        self.shared = shared
-        """The game port; None where this replica does not listen on it."""
+        self._shared = shared
         self._direct = direct
         self._grpc = grpc
         self.endpoint = f"{host}:{direct.port}"
         """``host:port`` where this very replica answers."""
 
-    def open_connections(self) -> int:
-        """Returns how many connections are open."""
-        return sum(port.open_connections() for port in self._listening())
-
     @property
     def counts(self) -> Counter[str]:
         """Returns how many connections there were of each kind, and what became of them."""
-        return self._direct.counts + (Counter() if self.shared is None else self.shared.counts)
+        return self._direct.counts + (Counter() if self._shared is None else self._shared.counts)
+
+    @property
+    def shared(self) -> ListeningPort | None:
+        """Returns the game port; None where the replica does not listen on it."""
+        return self._shared
+
+    def open_connections(self) -> int:
+        """Returns how many connections are open."""
+        return sum(port.open_connections() for port in self._listening())
 
     async def drain(self) -> None:
         """Stops to accept, answers what is under way, and closes all connections of clients that can reconnect."""
@@ -47,7 +51,7 @@ class ClientPorts:
             await port.close()
 
     def _listening(self) -> list[ListeningPort]:
-        return [self._direct] if self.shared is None else [self.shared, self._direct]
+        return [self._direct] if self._shared is None else [self._shared, self._direct]
 
 
 async def open_client_ports(

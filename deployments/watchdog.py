@@ -104,6 +104,7 @@ class Watchdog:
         """
         self.state = LoopState(time.monotonic())
         self._port: Port | None = None
+        self._shared: Callable[[], bool] = lambda: False
         self._changed = changed
         self._loop_thread = threading.get_ident()
         self._lock = threading.Lock()
@@ -122,12 +123,15 @@ class Watchdog:
             self._stop.set()
             await asyncio.to_thread(self._thread.join, JOIN_S)
 
-    def guard(self, port: Port) -> None:
+    def guard(self, port: Port, shared: Callable[[], bool]) -> None:
         """Shuts a port from now on while the loop stands still.
 
-        Where nobody else listens on it, it is better left alone: a connection that waits is better than one refused.
+        Args:
+          port: The port.
+          shared: Tells, in the watchdog's thread, whether others listen there at this moment; if none does, the port
+            is left alone: a connection that waits is better than one refused.
         """
-        self._port = port
+        self._port, self._shared = port, shared
 
     def clock(self) -> float:
         """Returns seconds in which the loop ran: a game core that could not be heard has not been idle."""
@@ -154,7 +158,7 @@ class Watchdog:
             with self._lock:
                 begun = self.state.look(time.monotonic(), lambda: running_in(self._loop_thread))
                 block = self.state.block
-                if begun and self._port is not None:
+                if begun and self._port is not None and self._shared():
                     self._port.shut()  # Within the lock: a beat in between would have it shut for good.
             if begun:
                 _log.warning("%s", block)

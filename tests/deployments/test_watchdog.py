@@ -135,7 +135,7 @@ async def test_while_a_replica_stands_still_new_connections_reach_the_other() ->
     try:
         assert await asyncio.to_thread(ask, listener.port, 60) == {b"blocked", b"neighbour"}
         async with running(Watchdog(changed)) as watchdog:
-            watchdog.guard(listener)
+            watchdog.guard(listener, lambda: True)
             on_tick_of_an_agent()
             assert watchdog.degraded() is not None  # No beat yet.
             async with asyncio.timeout(5):
@@ -150,6 +150,30 @@ async def test_while_a_replica_stands_still_new_connections_reach_the_other() ->
     assert blocks[0] is not None
     assert "on_tick_of_an_agent (deployments/test_watchdog.py:" in str(blocks[0])
     assert blocks[1] is None
+
+
+async def test_a_port_that_nobody_shares_stays_open() -> None:
+    listener = SharedListener(HOST, 0, lambda: Greeting(b"alone"), shared=True)
+    await listener.open()
+    begun, over = threading.Event(), asyncio.Event()
+
+    def changed(block: Block | None) -> None:
+        if block is None:
+            over.set()
+        else:
+            begun.set()
+
+    greeted = threading.Thread(target=lambda: begun.wait(5) and answers.append(_greeted(listener.port)))
+    answers: list[bytes] = []
+    async with running(Watchdog(changed)) as watchdog:
+        watchdog.guard(listener, lambda: False)
+        greeted.start()
+        time.sleep(1.6)  # As above.
+        async with asyncio.timeout(5):
+            await over.wait()
+        await asyncio.to_thread(greeted.join, 5)
+    listener.close()
+    assert answers == [b"alone"]
 
 
 async def test_the_thread_ends_with_its_task() -> None:
