@@ -100,6 +100,13 @@ def test_the_shipped_serve_configs_pass(name: str, monkeypatch: pytest.MonkeyPat
     assert load_applications(ROOT / name)
 
 
+def test_the_operations_page_shows_the_shipped_file() -> None:
+    page = (ROOT / "docs" / "operations.md").read_text(encoding="utf-8")
+    shown = page.partition("```yaml\n")[2].partition("```")[0]
+    shipped = (ROOT / "configs" / "cluster" / "two_trials.yaml").read_text(encoding="utf-8")
+    assert yaml.safe_load(shown) == yaml.safe_load(shipped)
+
+
 def test_our_own_configs_are_no_serve_configs() -> None:
     assert is_serve_config({"applications": []})
     assert not is_serve_config({"run": {}, "applications": []})

@@ -21,7 +21,8 @@ from app.wire.openapi import OPERATIONS, openapi
 from app.wire.steps import Credentials
 from deployments.admin import Admin
 from deployments.links import SECRET_HEADER
-from deployments.listener import Connections
+from deployments.listener.detecting import DetectingConnection
+from deployments.listener.port import Connections, HttpOnly
 from deployments.node import NodePeers
 from tests.metrics.test_prometheus import parsed
 
@@ -76,8 +77,8 @@ async def peer(name: str, *sessions: str) -> AsyncIterator[Replica]:
             raise BadRequestError("the peer port serves the replicas of this service alone")
         return await theirs.show_peer(request)
 
-    connections = Connections(answer, 1_000)
-    server = await asyncio.get_running_loop().create_server(connections.connection, HOST, 0)
+    connections = Connections(HttpOnly(answer), 1_000)
+    server = await asyncio.get_running_loop().create_server(lambda: DetectingConnection(connections), HOST, 0)
     try:
         yield Replica(name, HOST, server.sockets[0].getsockname()[1])
     finally:
