@@ -23,6 +23,7 @@ from deployments.batched import Batched
 from deployments.forward import FORWARD_TIMEOUT_S
 from deployments.game_port import max_body_bytes, open_port, take_port
 from deployments.gateway import Gateway
+from deployments.health import Health
 from deployments.keys import DoorKeeper
 from deployments.links import GATEWAY_HEADER, Links
 from deployments.members import Members
@@ -66,7 +67,8 @@ class GatewayReplica:
         self._gateway = Gateway(self._members, owner_of, self._post, self._counts)
         self._keeper = DoorKeeper(config.access, Purpose.TRAIN if args.config.run.mode == "train" else Purpose.PLAY)
         await self._members.join("")
-        service = StepService(self._step, self._step, self._show, self._show, max_body_bytes(config))
+        health = Health(self._status, self._keeper.may_see)
+        service = StepService(self._step, self._step, health, health, max_body_bytes(config))
         self._port = await open_port(config, service, self._guard.port, shared=True)
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(work) for work in (self._members.run(), *self._keeper.work())]

@@ -10,6 +10,7 @@ import pytest
 
 from app.games.arena.core import run
 from app.types import Purpose
+from deployments.health import Health
 from deployments.steps import StepService
 from tests.deployments.wire_client import listening
 
@@ -24,8 +25,9 @@ WAIT_S = 50.0
 async def game_port(service: ArenaService) -> AsyncIterator[str]:
     """Runs the product's listener in front of the agents; yields its URL."""
     step = service.table.step
-    answers = StepService(step, step, lambda: {"healthy": True, "ready": True}, MAX_BODY)
-    async with listening(answers.answer, MAX_BODY) as listener:
+    health = Health(lambda: {"healthy": True, "ready": True})
+    answers = StepService(step, step, health, health, 100_000)
+    async with listening(answers.answer, max_body_bytes=100_000) as listener:
         yield f"http://127.0.0.1:{listener.port}"
 
 
