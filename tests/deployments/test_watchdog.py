@@ -58,6 +58,11 @@ def test_the_loops_own_time_stands_still_with_it_and_never_goes_back() -> None:
     assert seen == pytest.approx([0.0, 0.2, 0.25, 0.25, 0.25, 0.25, 0.4, 0.6])
 
 
+def block(seconds: float) -> None:
+    """Holds the loop up, for a time that is known: what is tested."""
+    time.sleep(seconds)
+
+
 class Greeting(asyncio.Protocol):
     """Says which replica has accepted, and closes."""
 
@@ -168,7 +173,7 @@ async def test_a_port_that_nobody_shares_stays_open() -> None:
     async with running(Watchdog(changed)) as watchdog:
         watchdog.guard(listener, lambda: False)
         greeted.start()
-        time.sleep(1.6)  # As above.
+        block(1.6)
         async with asyncio.timeout(5):
             await over.wait()
         await asyncio.to_thread(greeted.join, 5)
