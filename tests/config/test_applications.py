@@ -32,6 +32,7 @@ def test_two_trials_with_names_routes_and_ports_of_their_own_pass(tmp_path: Path
     ]
 
 
+EVERYWHERE = ("actors.main.host=0.0.0.0", "actors.main.access.allow_open=true")
 CLASHES = [
     ("name", {"name": "first"}, "applications.1.name: name 'first' is that of applications.0 already"),
     (
