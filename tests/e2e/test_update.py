@@ -117,6 +117,8 @@ def rolled(machine: Machine, before: set[int], count: int) -> bool:
     """Returns whether all replicas are new ones, and the old ones are gone."""
     status = machine.serve_status()
     assert status["status"] != "DEPLOY_FAILED", status
+    if "actor-main" not in status["deployments"]:  # While the application is built, Serve tells of none.
+        return False
     states = status["deployments"]["actor-main"]["replica_states"]
     now = set(replicas(machine.place))
     return (
