@@ -29,8 +29,9 @@ $(STAMP): pyproject.toml constraints.txt
 demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; prints JSON last.
 	@$(BIN)/sparring launch --config configs/rl.yaml
 
-test: $(STAMP) ## Runs the unit tests, then those that start Ray, then the commands end to end.
-	$(call pytest,not ray and not e2e)
+test: $(STAMP) ## Runs the unit tests, the C++ client, what starts Ray, then the commands end to end.
+	$(call pytest,not ray and not e2e and not cpp)
+	$(call pytest,cpp)
 	$(call pytest,ray)
 	$(call pytest,e2e)
 

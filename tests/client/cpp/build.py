@@ -12,7 +12,7 @@ SANITIZE = os.environ.get("SPARRING_SANITIZE", "address,undefined")
 
 def build(folder: Path, documented: Path) -> None:
     """Builds everything into a folder, the program of the documentation included."""
-    settings = (f"-DSPARRING_CLIENT_SANITIZE={SANITIZE}", "-DCMAKE_CXX_FLAGS=-O1", f"-DDOCUMENTED={documented}")
+    settings = (f"-DSPARRING_CLIENT_SANITIZE={SANITIZE}", f"-DDOCUMENTED={documented}")
     run("cmake", "-S", str(HERE), "-B", str(folder), *settings)
     run("cmake", "--build", str(folder), "--parallel", "2")
 

@@ -56,6 +56,7 @@ public:
         words >> command;
         if (command == "quit") return false;
         if (command == "stats") return print_stats();
+        if (command == "batch") return batch(words);
         words >> name;
         const std::string what = command + " " + name;
         if (command == "ask") attempt(what, [&] { return client_.ask(rest(words)); });
@@ -66,7 +67,6 @@ public:
         if (command == "hurry") hurry(what, name, words);
         if (command == "later") later(what, name, rest(words));
         if (command == "wait-in-callback") wait_in_callback(what, name);
-        if (command == "batch") batch(words);
         if (command == "id") print(what, Answer{"", sessions_.at(name).id(), 0, false, ""});
         return true;
     }
@@ -109,7 +109,7 @@ private:
     }
 
     // Words NAME:KIND:BODY.
-    void batch(std::istream& words) {
+    bool batch(std::istream& words) {
         std::vector<BatchStep> steps;
         std::vector<std::string> names;
         for (std::string word; words >> word;) {
@@ -126,6 +126,7 @@ private:
         } catch (const Error& error) {
             print("batch -", error.failure());
         }
+        return true;
     }
 
     bool print_stats() {

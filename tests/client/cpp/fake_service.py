@@ -2,9 +2,9 @@
 
 import asyncio
 import struct
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from itertools import count
+from typing import TYPE_CHECKING
 
 from app.wire.messages_pb2 import (
     KIND_AUTO,
@@ -18,6 +18,9 @@ from app.wire.messages_pb2 import (
     Request,
     Step,
 )
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 REPLIES_KEPT = 8
 GAP_S = 1.0
@@ -70,12 +73,15 @@ class FakeService:
         self.requests: list[Request] = []
         self.credentials: list[Credentials] = []
         self.connections: list[asyncio.StreamWriter] = []
+        self.turn_away = 0
+        """So many connections are closed at once."""
         self.protocol = 1
         self.port = 0
         self._server: asyncio.Server | None = None
         self._tasks: set[asyncio.Task[None]] = set()
         self._minted: dict[str, str] = {}
         self._numbers = count(1)
+        self._arrived = asyncio.Condition()
 
     async def listen(self, port: int = 0) -> None:
         self._server = await asyncio.start_server(self._serve, "127.0.0.1", port)
@@ -85,6 +91,11 @@ class FakeService:
         """Stops listening; connections that are open stay."""
         assert self._server is not None
         self._server.close()
+
+    async def until(self, requests: int) -> None:
+        """Returns once so many requests have come."""
+        async with asyncio.timeout(WAIT_S), self._arrived:
+            await self._arrived.wait_for(lambda: len(self.requests) >= requests)
 
     def cut_all(self) -> None:
         for writer in self.connections:
@@ -99,6 +110,10 @@ class FakeService:
 
     async def _serve(self, reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         self.connections.append(writer)
+        if self.turn_away > 0:
+            self.turn_away -= 1
+            writer.transport.abort()
+            return
         try:
             while True:
                 (size,) = struct.unpack(">I", await reader.readexactly(4))
@@ -117,6 +132,8 @@ class FakeService:
         assert request.protocol == 1
         self.requests.append(request)
         self.credentials.append(request.credentials)
+        async with self._arrived:
+            self._arrived.notify_all()
         fault = self.fault(next(self._numbers), request)
         if fault.cut_before:
             writer.transport.abort()

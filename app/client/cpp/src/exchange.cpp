@@ -80,6 +80,7 @@ void Exchange::send(Frame frame, LinkId link) {
     std::string bytes;
     put_frame(bytes, request);
     frame.link = link;
+    frame.size = bytes.size();
     frame.sent_at = Clock::now();
     in_flight_.emplace(request.request_id, std::move(frame));
     transport_.send(link, bytes);
@@ -105,6 +106,10 @@ bool Exchange::on_message(LinkId link, std::string_view message) {
         ++malformed_;
         return false;
     }
+    if (reply.request_id == 0 && reply.error) {
+        take_refusal(link, *reply.error);
+        return true;
+    }
     const auto found = in_flight_.find(reply.request_id);
     if (found == in_flight_.end() && reply.request_id > 0 && reply.request_id <= last_request_id_) {
         ++late_replies_;
@@ -119,6 +124,25 @@ bool Exchange::on_message(LinkId link, std::string_view message) {
     transport_.release(link);
     take(reply, std::move(frame));
     return true;
+}
+
+// The service could not tell which request it refuses, and reads no further.
+void Exchange::take_refusal(LinkId link, const Failure& failure) {
+    if (failure.code == "body_too_large") {  // Whichever it was, the largest is too large as well.
+        auto largest = in_flight_.end();
+        for (auto at = in_flight_.begin(); at != in_flight_.end(); ++at) {
+            const bool larger = largest == in_flight_.end() || at->second.size > largest->second.size;
+            if (at->second.link == link && larger) largest = at;
+        }
+        if (largest != in_flight_.end()) {
+            const Frame frame = std::move(largest->second);
+            in_flight_.erase(largest);
+            for (const StepPtr& step : frame.steps) {
+                if (!step->finished) finish(step, failure);
+            }
+        }
+    }
+    transport_.cut(link, "the service refused a request: " + failure.code + ": " + failure.message);
 }
 
 bool Exchange::fits(const ReplyMessage& reply, const Frame& frame) const {

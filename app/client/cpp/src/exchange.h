@@ -42,6 +42,7 @@ private:
         Backoff backoff;
         int losses = 0;  // Connections that were lost under it.
         LinkId link = kNoLink;
+        std::size_t size = 0;  // Bytes as sent.
         Clock::time_point sent_at{};
     };
     using Frames = std::map<std::uint64_t, Frame>;
@@ -53,6 +54,7 @@ private:
     void send(Frame frame, LinkId link);
     void release_delayed();
     void send_again(Frame frame, Milliseconds wait);
+    void take_refusal(LinkId link, const Failure& failure);
     bool fits(const ReplyMessage& reply, const Frame& frame) const;
     void take(const ReplyMessage& reply, Frame frame);
     bool is_worth_repeating(const StepPtr& step, const Failure& failure, Milliseconds wait);

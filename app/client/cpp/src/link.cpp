@@ -55,6 +55,7 @@ bool Link::take_frames(Receiver& receiver) {
             cut("a reply that is not the protocol's");
             return false;
         }
+        if (state_ == State::broken) return false;
         has_replied = true;
         at += kFrameHead + size;
     }
