@@ -33,7 +33,7 @@ def test_every_path_of_the_readmes_table_exists() -> None:
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: page.name)
 def test_every_link_inside_the_project_leads_somewhere(page: Path) -> None:
-    text = page.read_text(encoding="utf-8")
+    text = re.sub(r"^```.*?^```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL | re.MULTILINE)
     links = [link for link in re.findall(r"\]\(([^)#]+)[^)]*\)", text) if "://" not in link]
     assert [link for link in links if not (page.parent / link).exists()] == []
 
@@ -114,7 +114,7 @@ def test_every_dependency_is_pinned() -> None:
     assert names - {normal(name) for name in PINS} == set()
 
 
-def test_the_wheel_holds_the_three_packages_and_no_tests(tmp_path: Path) -> None:
+def test_the_wheel_holds_the_three_packages_with_the_cpp_client_and_no_tests(tmp_path: Path) -> None:
     source, wheels = tmp_path / "source", tmp_path / "wheels"
     source.mkdir()
     for name in (*PACKAGES, "tests"):
@@ -129,6 +129,9 @@ def test_the_wheel_holds_the_three_packages_and_no_tests(tmp_path: Path) -> None
     assert {name.partition("/")[0] for name in names if ".dist-info" not in name} == set(PACKAGES)
     inside = {name for name in names if name.endswith(".py")}
     assert inside == {str(p.relative_to(ROOT)) for part in PACKAGES for p in (ROOT / part).rglob("*.py")}
+    cpp = {str(p.relative_to(ROOT)) for p in (ROOT / "app/client/cpp").rglob("*") if p.is_file()}
+    assert "app/client/cpp/CMakeLists.txt" in cpp
+    assert cpp <= set(names)
     assert any(name.endswith("LICENSE") for name in names)
     generator = {str(p.relative_to(ROOT)) for p in (ROOT / "train/bench/loadgen").iterdir()}
     assert generator <= set(names)

@@ -3,6 +3,7 @@
 import asyncio
 import json
 from asyncio.subprocess import PIPE, Process
+from collections import deque
 from pathlib import Path
 from types import TracebackType
 from typing import NamedTuple, Self
@@ -40,6 +41,9 @@ class Shell:
         self._program = program
         self._words = [f"{name}={value}" for name, value in options.items()]
 
+        self._early: deque[str] = deque()
+        """Outcomes that came while something else was awaited."""
+
     async def __aenter__(self) -> Self:
         self._process: Process = await asyncio.create_subprocess_exec(
             self._program, *self._words, stdin=PIPE, stdout=PIPE, stderr=PIPE
@@ -66,14 +70,16 @@ class Shell:
         self._process.stdin.write(command.encode() + b"\n")
 
     async def line(self) -> Line:
-        return Line.parse(await self._read())
+        return Line.parse(self._early.popleft() if self._early else await self._read())
 
     async def lines(self, number: int) -> list[Line]:
         return [await self.line() for _ in range(number)]
 
     async def stats(self) -> dict[str, int]:
         self.send("stats")
-        told: dict[str, int] = json.loads((await self._read()).partition(" ")[2])
+        while not (line := await self._read()).startswith("stats "):
+            self._early.append(line)
+        told: dict[str, int] = json.loads(line.partition(" ")[2])
         return told
 
     async def _read(self) -> str:

@@ -46,6 +46,17 @@ async def test_all_steps_under_way_survive_a_broken_connection(program: Path, se
         assert bodies(service, f"game{number}") == [b"%d" % tick for tick in range(8)]
 
 
+async def test_repeated_steps_of_a_session_come_one_behind_another(program: Path, service: FakeService) -> None:
+    async with Shell(program, port=service.port) as shell:
+        await shell.do("start s game - 8 play")
+        service.fault = lambda number, _: Fault(cut_before=number <= 9)
+        for tick in range(8):
+            shell.send(f"later s {tick}")
+        assert {line.code for line in await shell.lines(8)} == {""}
+    repeated = [request.step.seq for request in service.requests[9:]]
+    assert repeated == sorted(repeated)
+
+
 async def test_dropped_and_cut_replies_lose_no_game(program: Path, service: FakeService) -> None:
     """One reply in ten is dropped, one connection in fifty requests cut."""
     async with Shell(program, port=service.port, request_ms=150, longest_wait_ms=20) as shell:
@@ -228,10 +239,10 @@ async def test_a_reply_in_pieces_and_two_in_one_are_read(program: Path, service:
 
 
 async def test_a_late_reply_is_dropped_and_counted(program: Path, service: FakeService) -> None:
-    async with Shell(program, port=service.port, request_ms=150) as shell:
+    async with Shell(program, port=service.port, request_ms=300) as shell:
         await shell.do("start s game - 1 play")
         await shell.do("start t other - 1 play")
-        service.fault = lambda number, _: Fault(delay_s=0.6) if number == 3 else FINE
+        service.fault = lambda number, _: Fault(delay_s=0.8) if number == 3 else FINE
         shell.send("later s slow")
         codes = set()
         async with asyncio.timeout(WAIT_S):
@@ -239,7 +250,8 @@ async def test_a_late_reply_is_dropped_and_counted(program: Path, service: FakeS
                 shell.send("tick t x")  # The connection is not silent, so it is kept.
                 codes.add((await shell.line()).code)
         codes.add((await shell.line()).code)  # One of the lines was that of the repeated step.
-    assert (stats["late_replies"], stats["lost"], stats["resent"]) == (1, 0, 1)
+    assert (stats["late_replies"], stats["lost"]) == (1, 0)
+    assert stats["resent"] >= 1
     assert codes == {""}
 
 

@@ -56,9 +56,10 @@ async def test_the_example_plays_through_lost_connections_and_replies(built: Pat
 
 
 async def test_the_example_fails_where_an_answer_is_wrong(built: Path, service: FakeService) -> None:
-    def fault(number: int, request: Request) -> Fault:
+    def fault(_: int, request: Request) -> Fault:
         wrong = Reply(request_id=request.request_id, answer=Answer(seq=request.step.seq, body=b"another's"))
-        return Fault(raw=framed(wrong.SerializeToString())) if number == 7 else FINE
+        third = request.step.session == "echo-0" and request.step.seq == 3
+        return Fault(raw=framed(wrong.SerializeToString())) if third else FINE
 
     service.fault = fault
     code, told = await echo_game(built, service, "--games", 2, "--ticks", 10, "--pipeline", 1)

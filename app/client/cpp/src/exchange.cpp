@@ -2,11 +2,13 @@
 
 #include <algorithm>
 #include <functional>
+#include <set>
 
 namespace sparring {
 namespace {
 
 constexpr Milliseconds kSweepEvery{20};  // How late a time-out may be noticed.
+constexpr Milliseconds kTurnEvery{10};  // How often a repeated step looks whether the one before is answered.
 constexpr std::chrono::seconds kIdle{1};
 
 bool all_finished(const Steps& steps) {
@@ -40,7 +42,8 @@ Exchange::Exchange(const Options& options, Desk& desk)
       signer_(options_.credentials) {}
 
 void Exchange::add(Steps steps) {
-    outgoing_.push_back({std::move(steps), Backoff(options_.first_wait, options_.longest_wait)});
+    Backoff backoff(options_.first_wait, options_.longest_wait);
+    outgoing_.push_back({std::move(steps), backoff});
 }
 
 void Exchange::run_once() {
@@ -60,8 +63,22 @@ void Exchange::send_outgoing() {
         if (link == kNoLink) return;
         Frame frame = std::move(outgoing_.front());
         outgoing_.pop_front();
-        send(std::move(frame), link);
+        if (is_out_of_turn(frame)) {
+            delayed_.emplace(Clock::now() + kTurnEvery, std::move(frame));
+        } else {
+            send(std::move(frame), link);
+        }
     }
+}
+
+// Steps are repeated one behind another: a game that was restored goes on with whichever step reaches it first.
+bool Exchange::is_out_of_turn(const Frame& frame) {
+    if (!frame.repeated) return false;
+    std::set<const SessionState*> seen;  // Their later steps in the frame are played behind the first.
+    for (const StepPtr& step : frame.steps) {
+        if (!step->finished && seen.insert(step->session.get()).second && !desk_.is_first(step)) return true;
+    }
+    return false;
 }
 
 void Exchange::send(Frame frame, LinkId link) {
@@ -94,6 +111,7 @@ void Exchange::release_delayed() {
 
 void Exchange::send_again(Frame frame, Milliseconds wait) {
     ++resent_;
+    frame.repeated = true;
     frame.link = kNoLink;
     delayed_.emplace(Clock::now() + wait, std::move(frame));
 }

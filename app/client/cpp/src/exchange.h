@@ -40,6 +40,7 @@ private:
     struct Frame {
         Steps steps;
         Backoff backoff;
+        bool repeated = false;
         int losses = 0;  // Connections that were lost under it.
         LinkId link = kNoLink;
         std::size_t size = 0;  // Bytes as sent.
@@ -52,6 +53,7 @@ private:
 
     void send_outgoing();
     void send(Frame frame, LinkId link);
+    bool is_out_of_turn(const Frame& frame);
     void release_delayed();
     void send_again(Frame frame, Milliseconds wait);
     void take_refusal(LinkId link, const Failure& failure);
