@@ -46,6 +46,8 @@ def play(example: Path, service: Service, during: Callable[[], None]) -> dict[st
             before = ticks(service)
             wait_until(lambda: ticks(service) > before + 10 * GAMES, "games go on", 60)
             output, errors = game.communicate(timeout=GAME_TIMEOUT_S)
+        except AssertionError as error:
+            raise AssertionError(game.communicate(timeout=GAME_TIMEOUT_S)) from error
         finally:
             game.kill()
     assert game.returncode == 0, (output, errors)
