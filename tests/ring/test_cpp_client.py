@@ -16,7 +16,7 @@ from .test_hand_over import kill
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(360)]
 
 ECHO = (
-    "agents.player.factory=echo_agent:EchoAgent",
+    "agents.player.factory=slow_echo_agent:SlowEchoAgent",
     "agents.player.model=null",
     "agents.player.buffer=null",
 )
