@@ -17,6 +17,8 @@ from app.wire.trees import Tree
 
 GAP_WAIT_S: Final = 1.0
 """Longest wait of a step for the one before it, which another connection may bring."""
+RESUME_WAIT_S: Final = 0.2
+"""Wait of the steps that come first after a restore, so that the earliest of them is played first."""
 WAITING_MAX: Final = 256
 """Steps of one session that may wait; as many as one connection may have under way."""
 
@@ -140,10 +142,8 @@ class Session:
             raise OverloadedError(f"{self._waiting} steps of session {self.id!r} wait, as many as may")
         if seq is None or seq <= self._accepted:
             return
-        if seq == self._accepted + 1 or self.resumed_at is not None:
-            self._accept(seq)
-            return
-        await self._gap_closed(seq)
+        if seq > self._accepted + 1:
+            await self._gap_closed(seq)
         self._accept(seq)
 
     def may_play(self, seq: int | None) -> bool:
@@ -239,13 +239,21 @@ class Session:
         self._gaps[waiter] = seq
         self._waiting += 1
         try:
-            async with asyncio.timeout(GAP_WAIT_S):
-                await waiter
-        except TimeoutError as error:
-            raise SeqGapError(f"seq is {seq}; session {self.id!r} expects {self.seq + 1}") from error
+            while not waiter.done():
+                restored = self.resumed_at is not None
+                await asyncio.wait([waiter], timeout=RESUME_WAIT_S if restored else GAP_WAIT_S)
+                if not waiter.done():
+                    self._close_gap(seq, restored)
         finally:
             self._waiting -= 1
             del self._gaps[waiter]
+
+    def _close_gap(self, seq: int, restored: bool) -> None:
+        """Lets a restored game go on with the earliest step that waits; in any other a missing step is an error."""
+        if not restored:
+            raise SeqGapError(f"seq is {seq}; session {self.id!r} expects {self.seq + 1}")
+        if self.resumed_at is not None:
+            self._accept(min((self._gaps or {}).values()) - 1)
 
     def _payload(self, request: StepRequest) -> Payload:
         return self.delta.whole(self._codec.decode(request.body, request.kind), request.kind, request.delta)

@@ -1,3 +1,4 @@
+import asyncio
 from typing import Any
 
 import pytest
@@ -53,6 +54,19 @@ async def test_after_a_crash_ticks_may_be_missing() -> None:
     assert (reply.seq, reply.resumed_at) == (9, 5)
     assert taker.agent("s").missed == [3]
     assert taker.agent("s").ticks == [1, 2, 3, 4, 5, 9]
+
+
+@pytest.mark.parametrize("order", [(9, 8, 7), (7, 9, 8), (8, 7, 9), (9, 7, 8)])
+async def test_after_a_crash_pipelined_ticks_are_played_in_order_however_they_arrive(order: tuple[int, ...]) -> None:
+    giver, taker = Table(), Table()
+    await giver.start()
+    for number in range(1, 6):
+        await giver.tick(number, seq=number)
+    await handed_over(giver, taker, crashed=True)
+    answers = await asyncio.gather(*[taker.tick(number, seq=number) for number in order])
+    assert answers == [{"echo": number} for number in order]
+    assert taker.agent("s").ticks == [1, 2, 3, 4, 5, 7, 8, 9]
+    assert taker.agent("s").missed == [1]
 
 
 async def test_bytes_come_back_as_bytes() -> None:
