@@ -15,6 +15,7 @@ import pytest
 from app.config.serving import ActorConfig
 from app.errors import AgentError
 from app.types import StepKind
+from app.wire.http import HttpReply, HttpRequest
 from app.wire.steps import StepReply, StepRequest
 from deployments.game_port import ListeningPort, max_body_bytes, open_port
 from deployments.steps import StepService
@@ -63,10 +64,15 @@ def table() -> Table:
     return Table()
 
 
+async def status(_request: HttpRequest) -> HttpReply:
+    """Stands for the admin side."""
+    return HttpReply(200, b'{"pid":%d}' % os.getpid())
+
+
 @pytest.fixture
 async def port(table: Table) -> AsyncIterator[ListeningPort]:
     config = ActorConfig(agents=("a",))
-    service = StepService(table.step, table.step, lambda: {"pid": os.getpid()}, max_body_bytes(config))
+    service = StepService(table.step, table.step, status, status, max_body_bytes(config))
     opened = await open_port(config, service, 0, shared=False)
     yield opened
     await opened.close()
