@@ -5,7 +5,6 @@ import os
 from collections import Counter
 from typing import Any, Final, NoReturn
 
-import orjson
 from ray import serve
 from ray.serve.handle import DeploymentHandle
 
@@ -15,8 +14,6 @@ from app.sessions.directory import Replica
 from app.sessions.table import Limits, SessionTable
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
-from app.wire.http import HttpReply, HttpRequest
-from app.wire.routes import unserved
 from app.wire.steps import StepReply, StepRequest, body_bytes
 from deployments.agents import ActorArgs
 from deployments.batched import Batched
@@ -103,15 +100,6 @@ class GatewayReplica:
         return read_reply(
             request, await self._links.post(replica, "/step", headers, body_bytes(request.body), timeout_s)
         )
-
-    async def _show(self, request: HttpRequest) -> HttpReply:
-        """Returns what an operator sees of the gateway; sessions and metrics are those of the replicas behind it."""
-        wanted = {"/healthz": "healthy", "/readyz": "ready"}.get(request.path)
-        if wanted is None and request.path != "/status":
-            return unserved(request)
-        status = self._status()
-        good = wanted is None or status[wanted]
-        return HttpReply(200 if good else 503, orjson.dumps(status))
 
     def _status(self) -> dict[str, object]:
         return {
