@@ -5,14 +5,14 @@ from collections import deque
 from collections.abc import Mapping
 from typing import cast
 
+from app.client.errors import ClientError
 from app.client.reply import BadReplyError, Reply, ReplyReader
-from app.errors import SparringError
 
 MAX_IN_FLIGHT = 256
 """Requests that may wait on one connection: enough for all games of a core, small enough to notice a stuck peer."""
 
 
-class ConnectionLostError(SparringError):
+class ConnectionLostError(ClientError):
     """The connection ended, or could not be made, before the reply was whole.
 
     Attributes:
@@ -26,7 +26,7 @@ class ConnectionLostError(SparringError):
         self.reply_started = reply_started
 
 
-class TooManyInFlightError(SparringError):
+class TooManyInFlightError(ClientError):
     """The connection already carries as many unanswered requests as it may."""
 
 
@@ -44,7 +44,7 @@ class HttpConnection(asyncio.Protocol):
         self._waiters: deque[asyncio.Future[Reply]] = deque()
         self._reader = ReplyReader(self._on_reply)
         self._transport: asyncio.Transport | None = None
-        self._usable = False
+        self._usable = self._retired = False
 
     @classmethod
     async def open(
@@ -93,6 +93,12 @@ class HttpConnection(asyncio.Protocol):
             return await waiter
         finally:
             timer.cancel()
+
+    def retire(self) -> None:
+        """Takes no more requests, and closes once what is in flight is answered."""
+        self._usable, self._retired = False, True
+        if not self._waiters:
+            self._abort("left for another one")
 
     async def close(self, timeout_s: float = 1.0) -> None:
         """Closes the connection, failing what is in flight, and waits at most ``timeout_s`` until it is gone."""
@@ -161,3 +167,5 @@ class HttpConnection(asyncio.Protocol):
             waiter.set_result(reply)
         if not keep_alive:
             self._abort("the peer asked for its end (Connection: close)")
+        elif self._retired and not self._waiters:
+            self._abort("left for another one")

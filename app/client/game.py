@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from itertools import count
 
 from app.client.environments import ActionReader, BadActionError, Environments
+from app.client.errors import StepFailedError
 from app.client.result import Scores
-from app.client.steps import StepFailedError, StepItem
+from app.client.steps import StepItem
 from app.types import StepKind
 
 FIRST_SEQ = 0

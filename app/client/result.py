@@ -5,7 +5,7 @@ from dataclasses import asdict, dataclass, field
 
 import orjson
 
-from app.client.steps import StepFailedError
+from app.client.errors import StepFailedError
 from app.types import Purpose
 
 LOST_CODES = frozenset({"session_unknown", "session_lost"})

@@ -5,7 +5,7 @@ import contextlib
 import secrets
 import signal
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
@@ -14,9 +14,9 @@ import uvloop
 
 from app.client.environments import make_environments
 from app.client.game import Slot
+from app.client.game_client import GameClient
 from app.client.result import Scores, SimulationResult
 from app.client.retry import RetryLimits
-from app.client.session import GameClient
 from app.client.single_core import SingleCore
 from app.client.vector_core import VectorCore
 from app.errors import SparringError
@@ -103,9 +103,9 @@ async def play(
       SparringError: The service cannot be reached or refuses to play.
     """
     scores = Scores(slots=min(simulation.games, simulation.episodes or simulation.games))
-    clients = _clients(simulation, scores.slots)
-    core = _core(simulation, clients, scores)
-    playing = asyncio.create_task(_play_when_ready(core, clients[0], simulation.wait_s, scores, stop))
+    client = _client(simulation, scores.slots)
+    core = _core(simulation, client, scores)
+    playing = asyncio.create_task(_play_when_ready(core, client, simulation.wait_s, scores, stop))
     try:
         await _until_ended(playing, stop, scores, progress)
     finally:
@@ -114,8 +114,7 @@ async def play(
         with contextlib.suppress(TimeoutError, SparringError):  # The service truncates what it does not hear of.
             async with asyncio.timeout(CLOSING_S / 2):
                 await core.close_open_games()
-        for client in clients:
-            await client.close()
+        await client.close()
     return scores.result(simulation.env, simulation.purpose, core.policy_version)
 
 
@@ -153,13 +152,13 @@ async def _until_ended(
         playing.result()
 
 
-def _clients(simulation: Simulation, slots: int) -> list[GameClient]:
-    count = slots if simulation.transport is Transport.STEP else 1
+def _client(simulation: Simulation, slots: int) -> GameClient:
+    connections = slots if simulation.transport is Transport.STEP else 1
     limits = RetryLimits(limit_s=simulation.wait_s)
-    return [GameClient(simulation.url, simulation.purpose, limits) for _ in range(count)]
+    return GameClient(simulation.url, simulation.purpose, limits, connections=connections)
 
 
-def _core(simulation: Simulation, clients: Sequence[GameClient], scores: Scores) -> Core:
+def _core(simulation: Simulation, client: GameClient, scores: Scores) -> Core:
     seed = secrets.randbelow(2**31) if simulation.seed is None else simulation.seed
     run = secrets.token_hex(6)
     alone = simulation.transport is Transport.STEP
@@ -169,5 +168,5 @@ def _core(simulation: Simulation, clients: Sequence[GameClient], scores: Scores)
     slots = [Slot(index, scores.slots, run, seed, simulation.episodes) for index in range(scores.slots)]
     options = {} if simulation.version is None else {"model_version": simulation.version}
     if alone:
-        return SingleCore(clients, environments, slots, scores, options)
-    return VectorCore(clients[0], environments, slots, scores, options)
+        return SingleCore(client, environments, slots, scores, options)
+    return VectorCore(client, environments, slots, scores, options)

@@ -1,29 +1,30 @@
-"""One connection a game: one ``/step`` request a tick."""
+"""Each game on its own: one ``/step`` request a tick."""
 
 import asyncio
 from collections.abc import Coroutine, Mapping, Sequence
 from dataclasses import dataclass
 
 from app.client.environments import Environments
+from app.client.errors import StepFailedError
 from app.client.game import Game, Slot, action_of, stop_of
+from app.client.game_client import GameClient
 from app.client.result import Scores
-from app.client.session import GameClient
-from app.client.steps import StepFailedError, StepItem, decode, encode
+from app.client.steps import StepItem, decode, encode
 
 
 @dataclass(slots=True)
 class SingleCore:
-    """Plays the games of each slot on their own, each slot over its own connection.
+    """Plays the games of each slot on their own; with a connection a slot none waits for another.
 
     Attributes:
-      clients: Connection of each slot.
+      client: Connections to the service.
       environments: One a slot.
       slots: Where games are played.
       scores: Counts, kept up to date.
       options: Body of each start.
     """
 
-    clients: Sequence[GameClient]
+    client: GameClient
     environments: Environments
     slots: Sequence[Slot]
     scores: Scores
@@ -31,8 +32,8 @@ class SingleCore:
 
     @property
     def policy_version(self) -> str | None:
-        """Returns a version that the newest replies named."""
-        return next((client.policy_version for client in self.clients if client.policy_version is not None), None)
+        """Returns the version that the newest reply named."""
+        return self.client.policy_version
 
     async def play(self, stop: asyncio.Event) -> None:
         """Plays until all slots are finished or ``stop`` is set, which leaves games open.
@@ -66,21 +67,21 @@ class SingleCore:
 
     async def _play_game(self, slot: Slot, game: Game, stop: asyncio.Event) -> None:
         environments, index = self.environments, slot.index
-        await self._ask(slot, game.start(self.options))
+        await self._ask(game.start(self.options))
         while not game.over:
             if stop.is_set():
                 return
-            answer = await self._ask(slot, game.tick(environments.observations[index]))
+            answer = await self._ask(game.tick(environments.observations[index]))
             self.scores.ticks += 1
             environments.step({index: action_of(decode(answer), environments.read_action)})
             game.rewarded(environments.rewards[index], environments.terminated[index] or environments.truncated[index])
         await self._stop(slot, game)
 
     async def _stop(self, slot: Slot, game: Game) -> None:
-        await self._ask(slot, stop_of(game, self.environments, slot.index))
+        await self._ask(stop_of(game, self.environments, slot.index))
         slot.game = None
         if game.over:
             self.scores.finish(game.episode_return)
 
-    async def _ask(self, slot: Slot, item: StepItem) -> bytes:
-        return await self.clients[slot.index].step(item["session"], item["kind"], item["seq"], encode(item["body"]))
+    async def _ask(self, item: StepItem) -> bytes:
+        return await self.client.step(item["session"], item["kind"], item["seq"], encode(item.get("body")))

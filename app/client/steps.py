@@ -7,8 +7,8 @@ from urllib.parse import urlsplit
 import numpy as np
 import orjson
 
+from app.client.errors import StepFailedError, UnreadableReplyError, failure_of
 from app.client.reply import Reply
-from app.errors import SparringError
 
 OK = 200
 DRAINING_STATUS = 503
@@ -16,27 +16,15 @@ RETRIED_STATUSES = frozenset({429, DRAINING_STATUS})
 RETRIED_CODES = frozenset({"overloaded", "draining"})
 
 
-class StepFailedError(SparringError):
-    """The service answered a step with an error that a retry cannot help, or not in time.
-
-    Attributes:
-      code: The wire contract's error code, such as ``session_unknown``.
-      message: What the service said.
-      status: HTTP status of the reply; None where it was one answer of a ``/steps`` reply.
-    """
-
-    def __init__(self, code: str, message: str, status: int | None = None) -> None:
-        super().__init__(f"the service answered {code}{f' ({status})' if status else ''}: {message}")
-        self.code, self.message, self.status = code, message, status
-
-
 class StepItem(TypedDict):
-    """One step of a ``/steps`` request; ``body`` is any JSON value, numpy arrays included."""
+    """One step of a ``/steps`` request; ``body`` is any JSON value, numpy arrays included, ``body_b64`` is bytes."""
 
     session: str
     kind: str
     seq: int
-    body: object
+    body: NotRequired[object]
+    body_b64: NotRequired[str]
+    purpose: NotRequired[str]
 
 
 class StepFault(TypedDict):
@@ -53,6 +41,7 @@ class StepAnswer(TypedDict):
     body: NotRequired[object]
     body_b64: NotRequired[str]
     policy_version: NotRequired[str]
+    resumed_at: NotRequired[int]
     error: NotRequired[StepFault]
 
 
@@ -88,9 +77,9 @@ def step_failure(reply: Reply) -> StepFailedError:
     except orjson.JSONDecodeError:
         problem = None
     if not isinstance(problem, dict):
-        return StepFailedError("http_error", reply.body[:200].decode("utf-8", "replace"), reply.status)
+        return failure_of("http_error", reply.body[:200].decode("utf-8", "replace"), reply.status)
     message = problem.get("detail") or problem.get("message") or problem.get("title") or ""
-    return StepFailedError(str(problem.get("code", "http_error")), str(message), reply.status)
+    return failure_of(str(problem.get("code", "http_error")), str(message), reply.status)
 
 
 def parse_url(url: str) -> tuple[str, int, str]:
@@ -114,12 +103,12 @@ def decode(body: bytes) -> object:
     """Returns the value of a reply's JSON.
 
     Raises:
-      StepFailedError: The reply is not JSON.
+      UnreadableReplyError: The reply is not JSON.
     """
     try:
         value: object = orjson.loads(body)
     except orjson.JSONDecodeError as error:
-        raise StepFailedError("bad_reply", f"the reply is not JSON ({error}): {body[:200]!r}", OK) from error
+        raise UnreadableReplyError("bad_reply", f"the reply is not JSON ({error}): {body[:200]!r}", OK) from error
     return value
 
 
@@ -127,14 +116,14 @@ def decode_answers(body: bytes, count: int) -> list[StepAnswer]:
     """Returns the answers to ``count`` steps.
 
     Raises:
-      StepFailedError: The reply is not a list of as many answers, each with a body or an error.
+      UnreadableReplyError: The reply is not a list of as many answers, each with a body or an error.
     """
     answers = decode(body)
     if not isinstance(answers, list) or len(answers) != count:
-        raise StepFailedError("bad_reply", f"{count} steps were answered by {body[:200]!r}", OK)
+        raise UnreadableReplyError("bad_reply", f"{count} steps were answered by {body[:200]!r}", OK)
     for answer in answers:
         if not isinstance(answer, dict) or not ("body" in answer or "error" in answer or "body_b64" in answer):
-            raise StepFailedError("bad_reply", f"an answer has neither body nor error: {answer!r}", OK)
+            raise UnreadableReplyError("bad_reply", f"an answer has neither body nor error: {answer!r}", OK)
     return answers
 
 

@@ -6,10 +6,11 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from app.client.environments import Environments
+from app.client.errors import failure_of
 from app.client.game import STOP, TICK, Game, Slot, action_of, stop_of
+from app.client.game_client import GameClient
 from app.client.result import Scores
-from app.client.session import GameClient
-from app.client.steps import StepAnswer, StepFailedError, StepItem
+from app.client.steps import StepAnswer, StepItem
 
 
 class Asked(NamedTuple):
@@ -91,7 +92,7 @@ class VectorCore:
                 if game.session not in failed:  # What stands behind a failed step fails with it.
                     failed.add(game.session)
                     fault = answer["error"]
-                    slot.fail(game, StepFailedError(fault["code"], fault["message"]), self.scores)
+                    slot.fail(game, failure_of(fault["code"], fault["message"]), self.scores)
             elif item["kind"] == TICK:
                 actions[slot.index] = action_of(answer.get("body"), self.environments.read_action)
                 self.scores.ticks += 1

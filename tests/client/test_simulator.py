@@ -2,8 +2,8 @@ import asyncio
 
 import pytest
 
+from app.client.errors import ServiceUnreachableError
 from app.client.result import SimulationResult
-from app.client.session import ServiceUnreachableError
 from app.client.simulator import Simulation, Transport, play
 from app.types import Purpose
 

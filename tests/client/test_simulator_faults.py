@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from app.client.environments import BadActionError
+from app.client.errors import StepFailedError
 from app.client.simulator import Transport
-from app.client.steps import StepFailedError
 from app.types import Purpose
 
 from .counting import action_at, expected_steps, length

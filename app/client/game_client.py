@@ -1,0 +1,221 @@
+"""What a game core says to the service: requests that are repeated until they are answered."""
+
+import asyncio
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from app.client.connection import ConnectionLostError, TooManyInFlightError
+from app.client.errors import ServiceUnreachableError, UnreadableReplyError
+from app.client.pool import CONNECT_S, ConnectionPool
+from app.client.reply import MAX_BODY_BYTES, Reply
+from app.client.retry import Backoff, RetryLimits
+from app.client.routes import Pools, Route
+from app.client.signer import Signer
+from app.client.steps import (
+    DRAINING_STATUS,
+    OK,
+    RETRIED_STATUSES,
+    StepAnswer,
+    StepItem,
+    decode_answers,
+    encode,
+    parse_url,
+    retry_after_s,
+    step_failure,
+    steps_to_repeat,
+    version_of,
+)
+from app.errors import StepError
+from app.types import Purpose
+from app.wire.compression import inflate
+
+PROTOCOL = "1"
+READY_POLL_S = 0.05
+
+
+@dataclass(slots=True)
+class ClientCounts:
+    """What a client has done since it was made.
+
+    Attributes:
+      requests: Requests that were answered.
+      retries: Tries beyond the first of each request.
+      resumed: Answers of games that go on from a snapshot after their replica was lost.
+    """
+
+    requests: int = 0
+    retries: int = 0
+    resumed: int = 0
+
+
+class GameClient:
+    """Requests over kept connections, which are opened when needed and again when lost.
+
+    ``policy_version`` is the version that the newest reply named; None before, or where replies name none.
+    """
+
+    def __init__(
+        self,
+        url: str,
+        purpose: Purpose | None = None,
+        limits: RetryLimits | None = None,
+        source: random.Random | None = None,
+        *,
+        connections: int = 1,
+        signer: Signer | None = None,
+        accept_encoding: str = "",
+    ) -> None:
+        """Makes a client; nothing is sent yet.
+
+        Args:
+          url: The game port, as ``http://host:port``.
+          purpose: Why sessions are played; None leaves it to the service.
+          limits: Time limits of one request with all its tries.
+          source: Draws the jitter of waits.
+          connections: Most connections to the game port.
+          signer: Makes the headers that tell who asks; None for a service without keys.
+          accept_encoding: Compressions that replies may have; empty for none.
+        """
+        self.url = url
+        self.policy_version: str | None = None
+        self.counts = ClientCounts()
+        host, port, self._prefix = parse_url(url)
+        self._limits = limits or RetryLimits()
+        self._source = source or random.Random()  # noqa: S311  # Jitter is no secret.
+        self._pools = Pools(host, port, connections)
+        self._signer = signer
+        self._main_route = Route()
+        self._headers = {"protocol": PROTOCOL}
+        if purpose is not None:
+            self._headers["purpose"] = purpose.value
+        if accept_encoding:
+            self._headers["accept-encoding"] = accept_encoding
+        self._json_headers = {"content-type": "application/json"}
+
+    async def wait_ready(self, wait_s: float) -> None:
+        """Returns once ``GET /readyz`` answers 200.
+
+        Raises:
+          ServiceUnreachableError: It has not within ``wait_s``.
+        """
+        loop = asyncio.get_running_loop()
+        deadline = loop.time() + wait_s
+        while True:
+            try:
+                reply = await self._pools.main.request("GET", f"{self._prefix}/readyz", {}, b"", CONNECT_S)
+            except (ConnectionLostError, TooManyInFlightError) as error:
+                seen = str(error)
+            else:
+                if reply.status == OK:
+                    return
+                seen = f"GET /readyz answered {reply.status}"
+            if loop.time() + READY_POLL_S > deadline:
+                raise ServiceUnreachableError(
+                    f"no service is ready at {self.url} after {wait_s:g} s ({seen}); "
+                    "start one with `serve run serve_config.yaml`"
+                )
+            await asyncio.sleep(READY_POLL_S)
+
+    async def step(self, session: str, kind: str, seq: int, body: bytes) -> bytes:
+        """Returns the agent's bytes for one step whose body is JSON.
+
+        Raises:
+          StepFailedError: The service refused the step, or was overloaded until the time limit.
+          ServiceUnreachableError: The connection was lost and not won back within the time limit.
+        """
+        headers = {**self._json_headers, "session": session, "step_kind": kind, "seq": str(seq)}
+        return (await self.post("/step", headers, body)).body
+
+    async def steps(self, items: Sequence[StepItem]) -> list[StepAnswer]:
+        """Returns the answers to many steps, in their order, from one request.
+
+        Steps refused as overloaded or draining are asked again, with those behind them in the same session.
+
+        Raises:
+          StepFailedError: The request as a whole was refused, or its reply is not the contract's.
+          ServiceUnreachableError: The connection was lost and not won back within the time limit.
+        """
+        backoff = Backoff(self._limits, self._source)
+        answers = await self._post_steps(items, backoff)
+        while again := steps_to_repeat(items, answers):
+            self._pools.main.retire()  # A draining replica takes no new games; another connection may reach another.
+            if not await backoff.wait():
+                break
+            self.counts.retries += 1
+            repeated = await self._post_steps([items[index] for index in again], backoff)
+            for index, answer in zip(again, repeated, strict=True):
+                answers[index] = answer
+        return answers
+
+    async def post(
+        self,
+        path: str,
+        headers: Mapping[str, str],
+        body: bytes,
+        *,
+        route: Route | None = None,
+        backoff: Backoff | None = None,
+    ) -> Reply:
+        """Returns the reply to a request, which is repeated until it is answered: it must be safe to repeat.
+
+        Args:
+          path: ``/step`` or ``/steps``.
+          headers: Those of the request; who asks and what the client is are added.
+          body: Sent as it is.
+          route: Where to send it; changed to the game port where the direct way fails.
+          backoff: Waits between tries; None for new ones.
+
+        Raises:
+          StepFailedError: The service refused it, or was overloaded until the time limit.
+          ServiceUnreachableError: The connection was lost and not won back within the time limit.
+        """
+        route, backoff = route or self._main_route, backoff or Backoff(self._limits, self._source)
+        while True:
+            pool = await self._pools.of(route)
+            try:
+                reply = await self._try(pool, path, headers, body, backoff)
+            except (ConnectionLostError, TooManyInFlightError) as error:
+                route.endpoint, wait_s = None, 0.0
+                failure: Exception = ServiceUnreachableError(f"{self.url} gave no answer: {error}")
+                failure.__cause__ = error
+            else:
+                if reply.status == OK:
+                    return self._answered(reply)
+                failure, wait_s = step_failure(reply), retry_after_s(reply)
+                if reply.status not in RETRIED_STATUSES:
+                    raise failure
+                if reply.status == DRAINING_STATUS:
+                    route.endpoint = None
+            if not await backoff.wait(wait_s):
+                raise failure
+            self.counts.retries += 1
+
+    async def close(self) -> None:
+        """Closes the connections; what is under way fails."""
+        await self._pools.close()
+
+    async def _post_steps(self, items: Sequence[StepItem], backoff: Backoff) -> list[StepAnswer]:
+        reply = await self.post("/steps", self._json_headers, encode(items), backoff=backoff)
+        answers = decode_answers(reply.body, len(items))
+        self.policy_version = version_of(answers) or self.policy_version
+        return answers
+
+    async def _try(
+        self, pool: ConnectionPool, path: str, headers: Mapping[str, str], body: bytes, backoff: Backoff
+    ) -> Reply:
+        timeout_s = min(self._limits.request_s, max(backoff.left_s(), self._limits.first_wait_s))
+        own = {} if self._signer is None else self._signer.headers(headers.get("session", ""))
+        reply = await pool.request("POST", self._prefix + path, {**self._headers, **own, **headers}, body, timeout_s)
+        encoding = reply.headers.get("content-encoding")
+        if encoding is None:
+            return reply
+        try:
+            return replace(reply, body=inflate(reply.body, encoding, MAX_BODY_BYTES))
+        except StepError as error:
+            raise UnreadableReplyError("bad_reply", str(error), reply.status) from error
+
+    def _answered(self, reply: Reply) -> Reply:
+        self.policy_version = reply.headers.get("policy_version", self.policy_version)
+        self.counts.requests += 1
+        return reply
