@@ -4,10 +4,11 @@ import asyncio
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 from app.client.connection import ConnectionLostError, TooManyInFlightError
-from app.client.errors import ServiceUnreachableError, UnreadableReplyError
-from app.client.pool import CONNECT_S, ConnectionPool
+from app.client.errors import ClientClosedError, ClientError, ServiceUnreachableError, UnreadableReplyError
+from app.client.pool import CONNECT_S
 from app.client.reply import MAX_BODY_BYTES, Reply
 from app.client.retry import Backoff, RetryLimits
 from app.client.routes import Pools, Route
@@ -27,11 +28,12 @@ from app.client.steps import (
     version_of,
 )
 from app.errors import StepError
-from app.types import Purpose
-from app.wire.compression import inflate
+from app.types import Purpose, StepKind
+from app.wire.compression import deflate, inflate
 
 PROTOCOL = "1"
 READY_POLL_S = 0.05
+TICK = StepKind.TICK.value
 
 
 @dataclass(slots=True)
@@ -64,7 +66,7 @@ class GameClient:
         *,
         connections: int = 1,
         signer: Signer | None = None,
-        accept_encoding: str = "",
+        compression: str = "",
     ) -> None:
         """Makes a client; nothing is sent yet.
 
@@ -75,7 +77,7 @@ class GameClient:
           source: Draws the jitter of waits.
           connections: Most connections to the game port.
           signer: Makes the headers that tell who asks; None for a service without keys.
-          accept_encoding: Compressions that replies may have; empty for none.
+          compression: Content encoding that replies and the bodies of ``steps`` may have; empty for none.
         """
         self.url = url
         self.policy_version: str | None = None
@@ -86,11 +88,13 @@ class GameClient:
         self._pools = Pools(host, port, connections)
         self._signer = signer
         self._main_route = Route()
+        self._closed = False
         self._headers = {"protocol": PROTOCOL}
         if purpose is not None:
             self._headers["purpose"] = purpose.value
-        if accept_encoding:
-            self._headers["accept-encoding"] = accept_encoding
+        if compression:
+            self._headers["accept-encoding"] = compression
+        self._compression = compression
         self._json_headers = {"content-type": "application/json"}
 
     async def wait_ready(self, wait_s: float) -> None:
@@ -169,53 +173,80 @@ class GameClient:
         Raises:
           StepFailedError: The service refused it, or was overloaded until the time limit.
           ServiceUnreachableError: The connection was lost and not won back within the time limit.
+          ClientClosedError: The client was closed.
         """
         route, backoff = route or self._main_route, backoff or Backoff(self._limits, self._source)
         while True:
-            pool = await self._pools.of(route)
-            try:
-                reply = await self._try(pool, path, headers, body, backoff)
-            except (ConnectionLostError, TooManyInFlightError) as error:
-                route.endpoint, wait_s = None, 0.0
-                failure: Exception = ServiceUnreachableError(f"{self.url} gave no answer: {error}")
-                failure.__cause__ = error
-            else:
-                if reply.status == OK:
-                    return self._answered(reply)
-                failure, wait_s = step_failure(reply), retry_after_s(reply)
-                if reply.status not in RETRIED_STATUSES:
-                    raise failure
-                if reply.status == DRAINING_STATUS:
-                    route.endpoint = None
-            if not await backoff.wait(wait_s):
-                raise failure
+            outcome = await self._try(route, path, headers, body, backoff)
+            if isinstance(outcome, Reply):
+                self.policy_version = outcome.headers.get("policy_version", self.policy_version)
+                self.counts.requests += 1
+                return outcome
+            if not await backoff.wait(outcome.wait_s):
+                raise outcome.failure
             self.counts.retries += 1
 
     async def close(self) -> None:
         """Closes the connections; what is under way fails."""
+        self._closed = True
         await self._pools.close()
 
     async def _post_steps(self, items: Sequence[StepItem], backoff: Backoff) -> list[StepAnswer]:
-        reply = await self.post("/steps", self._json_headers, encode(items), backoff=backoff)
+        body, encoding = deflate(encode(items), self._compression)
+        headers = self._json_headers if encoding is None else {**self._json_headers, "content-encoding": encoding}
+        reply = await self.post("/steps", headers, body, backoff=backoff)
         answers = decode_answers(reply.body, len(items))
+        if (version := reply.headers.get("policy_version")) is not None:  # All answers have the same.
+            for item, answer in zip(items, answers, strict=True):
+                if item["kind"] == TICK:
+                    answer.setdefault("policy_version", version)
         self.policy_version = version_of(answers) or self.policy_version
         return answers
 
     async def _try(
-        self, pool: ConnectionPool, path: str, headers: Mapping[str, str], body: bytes, backoff: Backoff
-    ) -> Reply:
+        self, route: Route, path: str, headers: Mapping[str, str], body: bytes, backoff: Backoff
+    ) -> "Reply | _TryAgain":
+        """Returns a good reply, or why and when to try again.
+
+        Raises:
+          StepFailedError: A retry cannot help.
+          ClientClosedError: The client was closed.
+        """
+        if self._closed:
+            raise ClientClosedError(f"the client of {self.url} is closed")
         timeout_s = min(self._limits.request_s, max(backoff.left_s(), self._limits.first_wait_s))
         own = {} if self._signer is None else self._signer.headers(headers.get("session", ""))
-        reply = await pool.request("POST", self._prefix + path, {**self._headers, **own, **headers}, body, timeout_s)
-        encoding = reply.headers.get("content-encoding")
-        if encoding is None:
-            return reply
+        pool = self._pools.of(route)
+        target = path if route.endpoint else self._prefix + path
         try:
-            return replace(reply, body=inflate(reply.body, encoding, MAX_BODY_BYTES))
-        except StepError as error:
-            raise UnreadableReplyError("bad_reply", str(error), reply.status) from error
+            reply = await pool.request("POST", target, {**self._headers, **own, **headers}, body, timeout_s)
+        except (ConnectionLostError, TooManyInFlightError) as error:
+            route.endpoint = None
+            failure = ServiceUnreachableError(f"{self.url} gave no answer: {error}")
+            failure.__cause__ = error
+            return _TryAgain(failure, 0.0)
+        reply = _inflated(reply)
+        if reply.status == OK:
+            return reply
+        if reply.status not in RETRIED_STATUSES:
+            raise step_failure(reply)
+        if reply.status == DRAINING_STATUS:
+            route.endpoint = None
+        return _TryAgain(step_failure(reply), retry_after_s(reply))
 
-    def _answered(self, reply: Reply) -> Reply:
-        self.policy_version = reply.headers.get("policy_version", self.policy_version)
-        self.counts.requests += 1
+
+class _TryAgain(NamedTuple):
+    """Why a try brought no answer, and how long the service asks to wait."""
+
+    failure: ClientError
+    wait_s: float
+
+
+def _inflated(reply: Reply) -> Reply:
+    encoding = reply.headers.get("content-encoding")
+    if encoding is None:
         return reply
+    try:
+        return replace(reply, body=inflate(reply.body, encoding, MAX_BODY_BYTES))
+    except StepError as error:
+        raise UnreadableReplyError("bad_reply", str(error), reply.status) from error

@@ -68,9 +68,10 @@ class _Place:
         self.callers = 0
 
     def load(self) -> int:
-        """Returns how many requests are under way, those given up by their caller included."""
+        """Returns how many requests are under way, those given up by their caller included; 1 while opening."""
         in_flight = 0 if self.connection is None else self.connection.in_flight
-        return max(self.callers, in_flight)
+        opening = self._opening is not None and not self._opening.done()
+        return max(self.callers, in_flight, opening)
 
     def rank(self) -> tuple[int, bool]:
         """Returns what is the smaller the sooner a request is sent from here: open and unused, unused, little used."""

@@ -1,6 +1,5 @@
 """Where a session's steps go: to the game port, or straight to the replica that holds the game."""
 
-from collections import OrderedDict
 from dataclasses import dataclass
 
 from app.client.pool import ConnectionPool
@@ -27,19 +26,22 @@ class Pools:
 
     def __init__(self, host: str, port: int, connections: int) -> None:
         self.main = ConnectionPool(host, port, connections)
-        self._direct: OrderedDict[str, ConnectionPool] = OrderedDict()
+        self._direct: dict[str, ConnectionPool] = {}
 
-    async def of(self, route: Route) -> ConnectionPool:
-        """Returns the connections that a session's next step takes."""
+    def of(self, route: Route) -> ConnectionPool:
+        """Returns the connections that a session's next step takes.
+
+        Raises:
+          ValueError: The route's endpoint is no address.
+        """
         endpoint = route.endpoint
         if endpoint is None:
             return self.main
-        pool = self._direct.get(endpoint)
+        pool = self._direct.pop(endpoint, None)
         if pool is None:
-            host, port = split_endpoint(endpoint)
-            self._direct[endpoint] = pool = ConnectionPool(host, port, DIRECT_CONNECTIONS)
-            await self._make_room(endpoint)
-        self._direct.move_to_end(endpoint)
+            self._make_room()
+            pool = ConnectionPool(*split_endpoint(endpoint), DIRECT_CONNECTIONS)
+        self._direct[endpoint] = pool  # The newest used one stands last.
         return pool
 
     async def close(self) -> None:
@@ -49,12 +51,12 @@ class Pools:
             _, pool = self._direct.popitem()
             await pool.close()
 
-    async def _make_room(self, new: str) -> None:
-        while len(self._direct) > DIRECT_POOLS_MAX:
-            unused = next((name for name, pool in self._direct.items() if pool.idle and name != new), None)
+    def _make_room(self) -> None:
+        while len(self._direct) >= DIRECT_POOLS_MAX:
+            unused = next((name for name, pool in self._direct.items() if pool.idle), None)
             if unused is None:
-                return  # All are at work: as many as there are sessions.
-            await self._direct.pop(unused).close()
+                return  # All are at work: there are not more of them than sessions.
+            self._direct.pop(unused).retire()
 
 
 def split_endpoint(endpoint: str) -> tuple[str, int]:

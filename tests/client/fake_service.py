@@ -1,6 +1,7 @@
 """A service on a real socket that keeps to the wire contract, plays by a script and fails on demand."""
 
 import asyncio
+from base64 import b64decode, b64encode
 from collections import deque
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -11,7 +12,21 @@ from typing import Any
 import httptools
 import orjson
 
+from app.wire.compression import deflate, inflate
+from app.wire.merge_patch import merge_patch
+from app.wire.token import sign
+
 WAIT_S = 30.0
+STATUSES = {
+    "session_unknown": 404,
+    "seq_gap": 409,
+    "session_lost": 410,
+    "bad_payload": 422,
+    "overloaded": 429,
+    "agent_error": 500,
+    "draining": 503,
+    "deadline_exceeded": 504,
+}
 
 
 @dataclass
@@ -23,6 +38,8 @@ class FakeSession:
     connections: set[int] = field(default_factory=set)
     steps: list[tuple[str, int, Any]] = field(default_factory=list)
     replies: dict[int, Any] = field(default_factory=dict)
+    state: Any = None
+    """What the next difference is to."""
 
     def bodies(self, kind: str) -> list[Any]:
         return [body for step_kind, _, body in self.steps if step_kind == kind]
@@ -56,6 +73,16 @@ class FakeService:
         self.silent = False
         """Leave steps, though processed, unanswered?"""
         self.version = "0.0"
+        self.endpoint = ""
+        """Named in the replies to starts."""
+        self.resumed: dict[str, int] = {}
+        """Sessions whose next answer goes on from a snapshot of that step, and has forgotten the state."""
+        self.step_refusals: dict[tuple[str, int], list[str]] = {}
+        """Codes that a session's step of that number gets, one after another, before it is played."""
+        self.secret = ""
+        """Of the key ``team``; empty asks for none."""
+        self.heads: list[dict[str, str]] = []
+        """Headers of each POST."""
         self.posts = self.polls = self.repeats = 0
         self.ticks = 0
         self.paths: set[str] = set()
@@ -83,7 +110,9 @@ class FakeService:
         if self.refusals:
             status, code = self.refusals.popleft()
             return _reply(status, {"code": code, "detail": "by script"}, "Retry-After: 0\r\n")
-        status, value = self._serve(link, path, headers, body)
+        self.heads.append(headers)
+        body = inflate(body, headers.get("content-encoding", ""), 2**20)
+        status, value, more = self._serve(link, path, headers, body)
         for claim, seen in self._watchers:
             if not seen.done() and claim():
                 seen.set_result(None)
@@ -92,26 +121,57 @@ class FakeService:
         if self.silent:
             return b""
         closing = "Connection: close\r\n" if number in self.close_after else ""
-        return _reply(status, value, f"policy_version: {self.version}\r\n{closing}")
+        accepted = headers.get("accept-encoding", "")
+        return _reply(status, value, f"policy_version: {self.version}\r\n{more}{closing}", accepted)
 
-    def _serve(self, link: "_Link", path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any]:
-        purpose = headers["purpose"]
+    def _serve(self, link: "_Link", path: str, headers: dict[str, str], body: bytes) -> tuple[int, Any, str]:
+        purpose = headers.get("purpose", "")
+        if self.secret and not self._knows(headers):
+            return 401, {"code": "unauthorized", "detail": "by script"}, ""
         if path == "/step":
-            session, kind, seq = headers["session"], headers["step-kind"], int(headers["seq"])
-            code, value = self._step(link, purpose, session, kind, seq, orjson.loads(body))
-            return (200, value) if code is None else (404, {"code": code, "detail": "by script"})
+            return self._serve_step(link, purpose, headers, body)
         answers = []
         for item in orjson.loads(body):
-            code, value = self._item(link, purpose, item)
+            code, value = self._item(link, item.get("purpose", purpose), item)
             answers.append({"session": item["session"]} | _outcome(item["kind"], code, value))
-        return 200, answers
+        return 200, answers, ""
+
+    def _serve_step(self, link: "_Link", purpose: str, headers: dict[str, str], body: bytes) -> tuple[int, Any, str]:
+        value: Any = body
+        if headers.get("content-type", "application/json").endswith("json"):
+            value = orjson.loads(body) if body else None
+        kind = headers["step-kind"]
+        if kind == "auto":
+            return 200, {"auto": value}, ""
+        session = headers.get("session") or self._minted(headers["idempotency-key"])
+        delta = headers.get("delta") == "1"
+        code, answer = self._step(link, purpose, session, kind, int(headers["seq"]), value, delta)
+        if code is not None:
+            return STATUSES[code], {"code": code, "detail": "by script"}, "Retry-After: 0\r\n"
+        more = f"session: {session}\r\nseq: {headers['seq']}\r\n"
+        if kind == "start" and self.endpoint:
+            more += f"endpoint: {self.endpoint}\r\n"
+        if (resumed_at := self.resumed.pop(session, None)) is not None:
+            self.sessions[session].state = None
+            more += f"resumed_at: {resumed_at}\r\n"
+        return 200, answer, more
+
+    def _minted(self, once: str) -> str:
+        return f"minted-{once[:8]}"
+
+    def _knows(self, headers: dict[str, str]) -> bool:
+        key, time, session = headers.get("key", ""), headers.get("time", ""), headers.get("session", "")
+        return headers.get("token") == sign(self.secret, key, time, session)
 
     def _item(self, link: "_Link", purpose: str, item: dict[str, Any]) -> tuple[str | None, Any]:
         if self.item_refusals:
             return self.item_refusals.popleft(), None
-        return self._step(link, purpose, item["session"], item["kind"], item["seq"], item["body"])
+        body = b64decode(item["body_b64"]) if "body_b64" in item else item.get("body")
+        return self._step(link, purpose, item["session"], item["kind"], item["seq"], body)
 
-    def _step(self, link: "_Link", purpose: str, name: str, kind: str, seq: int, body: Any) -> tuple[str | None, Any]:
+    def _step(
+        self, link: "_Link", purpose: str, name: str, kind: str, seq: int, body: Any, delta: bool = False
+    ) -> tuple[str | None, Any]:
         if kind == "start" and name not in self.sessions:
             self.sessions[name] = FakeSession(name, purpose)
         session = self.sessions.get(name)
@@ -126,12 +186,24 @@ class FakeService:
             return None, session.replies[seq]
         if seq != len(session.steps):
             return "seq_gap", None
+        if refusals := self.step_refusals.get((name, seq)):
+            return refusals.pop(0), None
+        if delta:
+            if session.state is None:
+                return "bad_payload", None
+            body = merge_patch(session.state, body)
+        if kind == "tick":
+            session.state = body
         session.steps.append((kind, seq, body))
         if kind == "tick":
             self.ticks += 1
-        session.replies[seq] = {"action": self.agent(session)} if kind == "tick" else {}
+        session.replies[seq] = self._answer(session) if kind == "tick" else {}
         session.replies.pop(seq - 8, None)
         return None, session.replies[seq]
+
+    def _answer(self, session: FakeSession) -> Any:
+        action = self.agent(session)
+        return action if isinstance(action, bytes) else {"action": action}
 
 
 class _Link(asyncio.Protocol):
@@ -187,9 +259,15 @@ async def fake_service(agent: Callable[[FakeSession], Any] = lambda _: 1, port: 
 def _outcome(kind: str, code: str | None, value: Any) -> dict[str, Any]:
     if code is not None:
         return {"error": {"code": code, "message": "by script"}}
+    if isinstance(value, bytes):
+        return {"body_b64": b64encode(value).decode()}
     return {"body_b64": ""} if kind == "start" else {"body": value}  # An agent may answer a start with bytes.
 
 
-def _reply(status: int, value: Any, headers: str = "") -> bytes:
-    body = orjson.dumps(value)
+def _reply(status: int, value: Any, headers: str = "", accepted: str = "") -> bytes:
+    kind = "octet-stream" if isinstance(value, bytes) else "json"
+    body, encoding = deflate(value if isinstance(value, bytes) else orjson.dumps(value), accepted)
+    headers += f"Content-Type: application/{kind}\r\n"
+    if encoding is not None:
+        headers += f"Content-Encoding: {encoding}\r\n"
     return f"HTTP/1.1 {status} X\r\n{headers}Content-Length: {len(body)}\r\n\r\n".encode() + body

@@ -1,0 +1,77 @@
+"""An event loop in a thread of its own, for callers that have none."""
+
+import asyncio
+import concurrent.futures
+import threading
+from collections.abc import Coroutine
+from typing import Any, Final, TypeVar
+
+from app.client.errors import ClientClosedError, WaitTimeoutError
+
+STOP_S: Final = 5.0
+"""Longest wait for the thread's end."""
+
+ResultT = TypeVar("ResultT")
+
+
+class LoopThread:
+    """Runs coroutines for any thread. The thread is a daemon: it keeps no interpreter from ending."""
+
+    def __init__(self, name: str) -> None:
+        self._loop = _new_loop()
+        self._guard = threading.Lock()
+        self._stopped = False
+        self._thread = threading.Thread(target=self._run, name=name, daemon=True)
+        self._thread.start()
+
+    def run(self, coroutine: Coroutine[Any, Any, ResultT], timeout_s: float) -> ResultT:
+        """Returns what a coroutine returns; it is cancelled where the caller is interrupted.
+
+        Raises:
+          WaitTimeoutError: It took longer than ``timeout_s`` and was cancelled.
+          ClientClosedError: The thread is stopped.
+        """
+        with self._guard:
+            if self._stopped:
+                coroutine.close()
+                raise ClientClosedError("the client is closed")
+            future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
+        try:
+            return future.result(timeout_s)
+        except concurrent.futures.CancelledError:
+            raise ClientClosedError("the client was closed meanwhile") from None
+        except TimeoutError:
+            raise WaitTimeoutError(f"no result within {timeout_s:g} s") from None
+        finally:
+            future.cancel()  # Does nothing to one that is done.
+
+    def stop(self) -> None:
+        """Cancels what is under way, and ends and joins the thread; does nothing the second time."""
+        with self._guard:
+            stopped, self._stopped = self._stopped, True
+        if not stopped:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+        if threading.current_thread() is not self._thread:
+            self._thread.join(STOP_S)
+
+    def _run(self) -> None:
+        loop = self._loop
+        asyncio.set_event_loop(loop)
+        try:
+            loop.run_forever()
+        finally:
+            if tasks := asyncio.all_tasks(loop):
+                for task in tasks:
+                    task.cancel()
+                loop.run_until_complete(asyncio.wait(tasks, timeout=STOP_S))
+            loop.run_until_complete(loop.shutdown_asyncgens())
+            loop.close()
+
+
+def _new_loop() -> asyncio.AbstractEventLoop:
+    try:
+        import uvloop  # noqa: PLC0415  # Not on Windows.
+    except ImportError:
+        return asyncio.new_event_loop()
+    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
+    return loop
