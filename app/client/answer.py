@@ -48,7 +48,13 @@ def encode_body(payload: object) -> tuple[bytes, str]:
         return bytes(payload), BYTES
     if isinstance(payload, Message):
         return payload.SerializeToString(), PROTOBUF
-    return (b"" if payload is None else encode(payload)), JSON
+    if payload is None:
+        return b"", JSON
+    try:
+        return encode(payload), JSON
+    except TypeError as error:  # orjson's message names the type that it met, not where it stands.
+        kind = type(payload).__name__
+        raise TypeError(f"a body is bytes, a protobuf message or JSON; got a {kind}: {error}") from error
 
 
 def read_reply(reply: Reply, seq: int, reply_type: type[Message] | None) -> Answer:

@@ -184,18 +184,19 @@ class FakeService:
         if seq in session.replies:
             self.repeats += 1
             return None, session.replies[seq]
+        return self._play(session, kind, seq, body, delta)
+
+    def _play(self, session: FakeSession, kind: str, seq: int, body: Any, delta: bool) -> tuple[str | None, Any]:
         if seq != len(session.steps):
             return "seq_gap", None
-        if refusals := self.step_refusals.get((name, seq)):
+        if refusals := self.step_refusals.get((session.session, seq)):
             return refusals.pop(0), None
-        if delta:
-            if session.state is None:
-                return "bad_payload", None
-            body = merge_patch(session.state, body)
-        if kind == "tick":
-            session.state = body
+        if delta and session.state is None:
+            return "bad_payload", None
+        body = merge_patch(session.state, body) if delta else body
         session.steps.append((kind, seq, body))
         if kind == "tick":
+            session.state = body
             self.ticks += 1
         session.replies[seq] = self._answer(session) if kind == "tick" else {}
         session.replies.pop(seq - 8, None)

@@ -55,7 +55,7 @@ class LossyProxy:
 @asynccontextmanager
 async def lossy_proxy(target: int, loss: float, seed: int) -> AsyncIterator[LossyProxy]:
     """Runs a proxy before a port of this machine while the block lasts."""
-    proxy = LossyProxy(target, loss, random.Random(seed))
+    proxy = LossyProxy(target, loss, random.Random(seed))  # noqa: S311
     server = await asyncio.start_server(proxy.serve, "127.0.0.1", 0)
     proxy.port = server.sockets[0].getsockname()[1]
     try:
