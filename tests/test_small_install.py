@@ -1,0 +1,82 @@
+"""The base distribution is client, wire and config, and needs what it names and nothing else."""
+
+import re
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import PackageNotFoundError, distribution, packages_distributions
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[1]
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+PACKAGES = ("app.client", "app.wire", "app.config")
+
+IMPORT_ALL = """
+import importlib, pkgutil, sys
+
+hidden = set(sys.argv[1].split(","))
+before = set(sys.modules)  # An environment may load some of its own at the start.
+
+class Without:
+    def __init__(self, finder):
+        self.finder = finder
+
+    def find_spec(self, name, path=None, target=None):
+        return None if name.partition(".")[0] in hidden else self.finder.find_spec(name, path, target)
+
+sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
+for name in sys.argv[2].split(","):
+    package = importlib.import_module(name)
+    for module in pkgutil.walk_packages(package.__path__, name + "."):
+        if not module.name.endswith("__main__"):
+            importlib.import_module(module.name)
+            print(module.name)
+assert not hidden & {name.partition(".")[0] for name in set(sys.modules) - before}
+"""
+
+
+def normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def needed(names: list[str]) -> set[str]:
+    """Returns the distributions, and those that they need without an extra; those not installed are left out."""
+    found: set[str] = set()
+    waiting = list(names)
+    while waiting:
+        name = normal(re.match(r"[\w.-]+", waiting.pop())[0])  # type: ignore[index]
+        if name in found:
+            continue
+        try:
+            requires = distribution(name).requires or []
+        except PackageNotFoundError:
+            continue
+        found.add(name)
+        waiting += [item for item in requires if "extra ==" not in item]
+    return found
+
+
+def imported(hidden: set[str], packages: tuple[str, ...]) -> list[str]:
+    command = [sys.executable, "-c", IMPORT_ALL, ",".join(sorted(hidden)), ",".join(packages)]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=60, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split()
+
+
+@pytest.mark.parametrize("package", PACKAGES)
+def test_a_package_of_the_small_install_imports_without_torch_and_ray(package: str) -> None:
+    assert imported({"torch", "ray", "mlflow"}, (package,))
+
+
+def test_the_base_dependencies_suffice_for_the_small_install() -> None:
+    base = needed(PROJECT["dependencies"])
+    others = {
+        module
+        for module, owners in packages_distributions().items()
+        if {normal(owner) for owner in owners}.isdisjoint(base | {"sparring"})
+    }
+    assert {"torch", "ray", "zstandard", "gymnasium", "psutil"} <= others
+    assert len(base) < 30
+    assert len(imported(others, PACKAGES)) > 30
