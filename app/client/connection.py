@@ -72,6 +72,11 @@ class HttpConnection(asyncio.Protocol):
         return self._usable
 
     @property
+    def free(self) -> bool:
+        """Tells whether the connection is usable and carries nothing."""
+        return self._usable and not self._waiters
+
+    @property
     def in_flight(self) -> int:
         """Returns how many requests wait for their reply; those given up by their caller count until it comes."""
         return len(self._waiters)

@@ -35,7 +35,7 @@ class ConnectionPool:
           ConnectionLostError: No connection, or none that lasted until the reply within ``timeout_s``.
           TooManyInFlightError: All connections carry as many requests as they may.
         """
-        place = min(self._places, key=_Place.rank)
+        place = self._best()
         place.callers += 1
         try:
             connection = await place.connected()
@@ -55,6 +55,12 @@ class ConnectionPool:
     async def close(self) -> None:
         """Closes all connections."""
         await asyncio.gather(*[place.close() for place in self._places])
+
+    def _best(self) -> "_Place":
+        for place in self._places:
+            if not place.callers and place.connection is not None and place.connection.free:
+                return place  # The usual case, found without asking all.
+        return min(self._places, key=_Place.rank)
 
 
 class _Place:
