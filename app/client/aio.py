@@ -183,7 +183,7 @@ class Client:
         step = encoder.encode(StepKind.AUTO.value, FIRST_SEQ, state)
         headers = {name: value for name, value in step.headers.items() if name != "seq"}
         if deadline_ms is not None:
-            headers["deadline_ms"] = str(deadline_ms)
+            headers["deadline-ms"] = str(deadline_ms)
         return read_reply(await self._link.post("/step", headers, step.body), step.seq, reply_type)
 
     async def steps(self, steps: Sequence[Step]) -> list[Answer | StepFailedError]:

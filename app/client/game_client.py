@@ -128,7 +128,7 @@ class GameClient:
           StepFailedError: The service refused the step, or was overloaded until the time limit.
           ServiceUnreachableError: The connection was lost and not won back within the time limit.
         """
-        headers = {**self._json_headers, "session": session, "step_kind": kind, "seq": str(seq)}
+        headers = {**self._json_headers, "session": session, "step-kind": kind, "seq": str(seq)}
         return (await self.post("/step", headers, body)).body
 
     async def steps(self, items: Sequence[StepItem]) -> list[StepAnswer]:

@@ -88,7 +88,7 @@ class Encoder:
         plain: bool = False,
     ) -> Outgoing:
         packed, encoding = deflate(body, "" if plain else self._compression)
-        headers = {"content-type": media_type, "step_kind": kind, "seq": str(seq)}
+        headers = {"content-type": media_type, "step-kind": kind, "seq": str(seq)}
         if encoding is not None:
             headers["content-encoding"] = encoding
         if delta:

@@ -210,7 +210,7 @@ class Session:
         if self.settings.purpose is not None:
             headers["purpose"] = self.settings.purpose.value
         if deadline_ms is not None:
-            headers["deadline_ms"] = str(deadline_ms)
+            headers["deadline-ms"] = str(deadline_ms)
         return headers
 
     def _follow(self, reply: Reply) -> None:
