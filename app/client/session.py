@@ -176,8 +176,8 @@ class Session:
     async def _step(self, kind: str, payload: object, deadline_ms: int | None = None) -> Answer:
         async with self.in_turn():
             late = await self.settle() if self.course.unsettled else None
-            if late is not None and self.course.stopped and kind == STOP:
-                return late
+            if late is not None and (kind == START or (kind == STOP and self.course.stopped)):
+                return late  # It was sent by an earlier call.
             step = self.course.next(kind, payload)
             try:
                 return await self._send(step, deadline_ms)

@@ -114,6 +114,21 @@ async def test_a_retried_start_without_a_name_opens_one_game() -> None:
         assert other.id != session.id
 
 
+async def test_a_start_that_was_given_up_may_be_asked_for_again() -> None:
+    async with fake_service() as service, Client(service.url, limits=QUICK) as client:
+        session = client.session()
+        service.silent = True
+        starting = asyncio.create_task(session.start())
+        await service.until(lambda: len(service.sessions) == 1)
+        starting.cancel()
+        await asyncio.wait([starting])
+        service.silent = False
+        service.links[0].transport.abort()
+        assert (await session.start()).seq == 0
+        await session.tick({})
+        assert list(service.sessions) == [session.id]
+
+
 async def test_fifty_games_lose_and_repeat_nothing_though_a_tenth_of_the_replies_is_dropped() -> None:
     async with fake_service(newest) as service:
         port = int(service.url.rpartition(":")[2])
