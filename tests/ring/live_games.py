@@ -10,8 +10,8 @@ from typing import Any
 
 import orjson
 
+from app.client.game_client import GameClient
 from app.client.retry import RetryLimits
-from app.client.session import GameClient
 from app.types import Purpose
 
 

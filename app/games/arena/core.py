@@ -10,7 +10,7 @@ from typing import Annotated
 import orjson
 import typer
 
-from app.client.session import GameClient
+from app.client.game_client import GameClient
 from app.errors import SparringError
 from app.games.arena.match import Match
 from app.seeding import derive
