@@ -9,6 +9,7 @@ from typing import Any
 
 from app.client.aio import Client, RetryLimits, Session, Step
 from app.client.errors import StepFailedError
+from app.wire.http import HttpReply, HttpRequest
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Connections
 from deployments.steps import StepService
@@ -24,7 +25,7 @@ TICKS = 20
 @asynccontextmanager
 async def served(table: Table) -> AsyncIterator[int]:
     """Yields the port where the table's sessions are played."""
-    service = StepService(table.table.step, table.table.step, dict, 2**20)
+    service = StepService(table.table.step, table.table.step, _show, _show, 2**20)
     connections = Connections(service, 2**20)
     server = await asyncio.get_running_loop().create_server(partial(DetectingConnection, connections), "127.0.0.1", 0)
     try:
@@ -32,6 +33,10 @@ async def served(table: Table) -> AsyncIterator[int]:
     finally:
         server.close()
         await connections.finish(5)
+
+
+async def _show(_: HttpRequest) -> HttpReply:
+    raise AssertionError("no operator asks here")
 
 
 async def play_and_give_up_now_and_then(client: Client, name: str, source: random.Random) -> Session:
