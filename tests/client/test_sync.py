@@ -35,7 +35,6 @@ client = Client(sys.argv[1])
 try:
     with client:
         with client.start("a") as session:
-            print("started", flush=True)
             session.tick({})
 except KeyboardInterrupt:
     print([thread.name for thread in threading.enumerate()])
@@ -160,12 +159,17 @@ def test_a_client_that_is_forgotten_leaves_no_thread() -> None:
 
 
 def test_ctrl_c_ends_a_waiting_call_and_leaves_no_thread() -> None:
-    with service_in_thread() as service:
+    ticked = threading.Event()
+
+    def fall_silent(_: FakeSession) -> int:
+        service.silent = True
+        ticked.set()
+        return 1
+
+    with service_in_thread(fall_silent) as service:
         command = [sys.executable, "-c", INTERRUPTED, service.url]
         with subprocess.Popen(command, stdout=subprocess.PIPE, env=environment(), text=True) as process:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "started\n"
-            service.silent = True
+            assert ticked.wait(WAIT_S)
             process.send_signal(signal.SIGINT)
             output, _ = process.communicate(timeout=WAIT_S)
     assert (process.returncode, output) == (3, "['MainThread']\n")
