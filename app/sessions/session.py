@@ -223,6 +223,7 @@ class Session:
             return
         if seq is None or seq > self.seq + 1:
             self.agent.on_resume(None if seq is None else seq - 1 - self.seq)
+            self.delta = DeltaState(self._codec)  # What a difference would differ from is missing.
         if seq is not None:
             self.seq = max(self.seq, seq - 1)
 

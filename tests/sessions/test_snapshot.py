@@ -3,7 +3,7 @@ from typing import Any
 
 import pytest
 
-from app.errors import SnapshotError, StaleSeqError
+from app.errors import BadPayloadError, SnapshotError, StaleSeqError
 from app.sessions.game import Game
 from app.sessions.snapshot import restore_board, restore_session, save_board, save_session
 from app.types import Purpose, StepKind, Version
@@ -87,6 +87,19 @@ async def test_differences_go_on_where_they_were() -> None:
     await handed_over(giver, taker)
     await taker.table.step(StepRequest("s", StepKind.TICK, b'{"c": 3}', delta=True))
     assert taker.agent("s").ticks[-1] == {"a": 1, "b": 2, "c": 3}
+
+
+async def test_a_difference_to_a_tick_that_is_missing_is_refused_until_a_whole_one_comes() -> None:
+    giver, taker = Table(), Table()
+    await giver.start()
+    await giver.step("tick", "s", JsonBody({"a": 1}), seq=1)
+    await giver.table.step(StepRequest("s", StepKind.TICK, b'{"b": 2}', seq=2, delta=True))
+    await handed_over(giver, taker, crashed=True)
+    with pytest.raises(BadPayloadError, match="send it whole"):
+        await taker.table.step(StepRequest("s", StepKind.TICK, b'{"c": 5}', seq=5, delta=True))
+    await taker.step("tick", "s", JsonBody({"a": 5}), seq=5)
+    assert taker.agent("s").ticks[-1] == {"a": 5}
+    assert taker.agent("s").missed == [2]
 
 
 async def test_an_agent_whose_state_cannot_be_written_says_what() -> None:
