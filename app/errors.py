@@ -145,6 +145,7 @@ class GameElsewhereError(StepError):
 
     def __init__(self, game: str, owner: str) -> None:
         super().__init__(f"game {game!r} is held by replica {owner}")
+        self.game = game
         self.owner = owner
 
 

@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+from collections.abc import Awaitable
 from typing import Any, Final
 
 import torch
@@ -19,9 +20,10 @@ from app.sessions.table import Limits
 from app.stores.trial import Trial
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest, refusal
+from app.wire.steps import StepReply, StepRequest
 from deployments.agents import ActorArgs, AgentMaker
 from deployments.autoscaling import BUSY, GAMES
-from deployments.game_port import max_body_bytes, open_port, peer_host, take_port
+from deployments.game_port import max_body_bytes, open_peer_port, open_port, peer_host, take_port
 from deployments.keys import DoorKeeper
 from deployments.load import LoopMeter
 from deployments.overseer import Overseer, Watched
@@ -73,19 +75,20 @@ class ActorReplica:
         self._ports: ClientPorts | None = None
         self._overseer = Overseer(self._agents)
         self._guard = await self._take_port(args, trial)
-        self._peer_port = await open_port(self._config, self._answer_peer, 0, shared=False)
+        secret = args.service.cluster_secret
+        self._peer_port = await open_peer_port(self._config, secret, self._answer_peer, self._step_of_peer)
         host = peer_host(self._config)
         own = Replica(self._name, host, self._peer_port.port, actor=args.actor)
         purpose = Purpose.TRAIN if args.config.run.mode == "train" else Purpose.PLAY
         self._keeper = DoorKeeper(self._config.access, purpose)
-        self._plane = self._make_plane(trial, own, args.service.cluster_secret, purpose)
+        self._plane = self._make_plane(trial, own, secret, purpose)
         show, show_here = self._overseer.show, self._overseer.show_here
         largest = max_body_bytes(self._config)
-        self._service = StepService(self._plane.step, self._plane.step_here, show, show_here, largest)
+        self._service = StepService(self._plane.step, show, show_here, largest, self._agents.counts)
         direct = await open_port(self._config, self._service, 0, shared=False)
         watched = Watched(self._plane, self._agents, self._keeper, lambda: self._ports, lambda: self._tasks)
         port = direct.port if self._guard is None else self._guard.port
-        self._overseer.look_at(watched, own, port, args.service.cluster_secret, self._config.agents[0])
+        self._overseer.look_at(watched, own, port, secret, self._config.agents[0])
         await self._plane.members.join(f"{host}:{direct.port}")
         self._ports = await open_client_ports(self._config, self._service, direct, self._guard, args.owner)
         if self._ports.shared is not None:
@@ -170,8 +173,10 @@ class ActorReplica:
         )
 
     async def _answer_peer(self, request: HttpRequest) -> HttpReply:
-        self._agents.counts["from_peers"] += 1
         return await self._plane.answer_peer(self._service, request)
+
+    def _step_of_peer(self, request: StepRequest, via_gateway: bool) -> Awaitable[StepReply]:
+        return self._plane.step_of_peer(request, via_gateway)
 
     async def _sweep(self) -> None:
         while True:

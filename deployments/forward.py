@@ -16,11 +16,10 @@ from app.sessions.directory import Replica
 from app.sessions.ids import game_of
 from app.sessions.table import SessionTable
 from app.types import StepKind
-from app.wire.steps import StepReply, StepRequest, body_bytes
+from app.wire.steps import StepReply, StepRequest
 from deployments.batched import Batched
 from deployments.links import Links, ReplicaGoneError
 from deployments.members import Members
-from deployments.peer_wire import read_reply, step_headers
 from deployments.recovery import Recovery
 from deployments.steps import Step
 
@@ -118,8 +117,7 @@ class Forwarding:
 
     async def _send(self, replica: Replica, request: StepRequest) -> StepReply:
         timeout_s = FORWARD_TIMEOUT_S + (request.deadline_ms or 0.0) / 1000
-        reply = await self._links.post(replica, "/step", step_headers(request), body_bytes(request.body), timeout_s)
-        return read_reply(request, reply)
+        return await self._links.step(replica, request, timeout_s)
 
     async def _owner(self, game: str) -> str | None:
         """Returns who holds a game, after its recovery where its owner is gone; None where nobody does."""

@@ -9,7 +9,10 @@ from ray.util import get_node_ip_address
 
 from app.config.serving import ActorConfig, ConnectionLimits
 from app.stores.directory import DirectoryClient
-from deployments.listener.detecting import DetectingConnection
+from app.wire.detect import Speech
+from deployments.listener.detecting import DetectingConnection, Speakers
+from deployments.listener.http import HttpConnection
+from deployments.listener.peer import PeerConnection, StepOfPeer
 from deployments.listener.port import Answer, Connections, HttpOnly, Service
 from deployments.port import PortGuard
 from deployments.shared_listener import SharedListener
@@ -69,20 +72,35 @@ class ListeningPort:
             self._listener.close()
 
 
-async def open_port(config: ActorConfig, service: Service | Answer, port: int, *, shared: bool) -> ListeningPort:
+async def open_port(config: ActorConfig, service: Service, port: int, *, shared: bool) -> ListeningPort:
     """Returns a port that accepts connections.
 
     Args:
       config: The actor.
-      service: Who answers; a function alone answers peers, by HTTP only.
+      service: Who answers.
       port: Port to listen on; 0 picks one.
       shared: Whether the kernel spreads the connections over all who listen.
     """
-    if callable(service):
-        connections = Connections(HttpOnly(service), max_body_bytes(config), PEER_LIMITS)
-    else:
-        connections = Connections(service, max_body_bytes(config), config.connections)
+    connections = Connections(service, max_body_bytes(config), config.connections)
     listener = SharedListener(config.host, port, partial(DetectingConnection, connections), shared=shared)
+    await listener.open()
+    return ListeningPort(connections, listener)
+
+
+async def open_peer_port(config: ActorConfig, secret: str, answer: Answer, step: StepOfPeer) -> ListeningPort:
+    """Returns a port that accepts the links and the HTTP requests of other replicas.
+
+    Args:
+      config: The actor.
+      secret: What those who forward steps must show.
+      answer: Answers HTTP requests; it looks for the secret itself.
+      step: Answers the steps of links.
+    """
+    connections = Connections(HttpOnly(answer), max_body_bytes(config), PEER_LIMITS)
+    speakers: Speakers = {Speech.HTTP: HttpConnection, Speech.NATIVE: partial(PeerConnection, secret, step)}
+    listener = SharedListener(
+        config.host, 0, partial(DetectingConnection, connections, speakers=speakers), shared=False
+    )
     await listener.open()
     return ListeningPort(connections, listener)
 

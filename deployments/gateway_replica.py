@@ -14,7 +14,7 @@ from app.sessions.directory import Replica
 from app.sessions.table import Limits, SessionTable
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
-from app.wire.steps import StepReply, StepRequest, body_bytes
+from app.wire.steps import StepReply, StepRequest
 from deployments.agents import ActorArgs
 from deployments.batched import Batched
 from deployments.forward import FORWARD_TIMEOUT_S
@@ -22,9 +22,8 @@ from deployments.game_port import max_body_bytes, open_port, take_port
 from deployments.gateway import Gateway
 from deployments.health import Health
 from deployments.keys import DoorKeeper
-from deployments.links import GATEWAY_HEADER, Links
+from deployments.links import Links
 from deployments.members import Members
-from deployments.peer_wire import read_reply, step_headers
 from deployments.steps import StepService
 
 LEAVE_SHARE: Final = 0.5
@@ -65,7 +64,7 @@ class GatewayReplica:
         self._keeper = DoorKeeper(config.access, Purpose.TRAIN if args.config.run.mode == "train" else Purpose.PLAY)
         await self._members.join("")
         health = Health(self._status, self._keeper.may_see)
-        service = StepService(self._step, self._step, health, health, max_body_bytes(config))
+        service = StepService(self._step, health, health, max_body_bytes(config), self._counts)
         self._port = await open_port(config, service, self._guard.port, shared=True)
         loop = asyncio.get_running_loop()
         self._tasks = [loop.create_task(work) for work in (self._members.run(), *self._keeper.work())]
@@ -95,11 +94,8 @@ class GatewayReplica:
         return await self._gateway.step(request)
 
     async def _post(self, replica: Replica, request: StepRequest) -> StepReply:
-        headers = step_headers(request) | {GATEWAY_HEADER: "1"}
         timeout_s = FORWARD_TIMEOUT_S + (request.deadline_ms or 0.0) / 1000
-        return read_reply(
-            request, await self._links.post(replica, "/step", headers, body_bytes(request.body), timeout_s)
-        )
+        return await self._links.step(replica, request, timeout_s, via_gateway=True)
 
     def _status(self) -> dict[str, object]:
         return {

@@ -1,6 +1,7 @@
 """The gRPC port: the native protocol's messages for clients that would rather have stubs. Off by default."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import TYPE_CHECKING, Any, Final
 
@@ -9,6 +10,7 @@ from app.errors import PortInUseError, StepError
 from app.wire import messages_pb2 as pb
 from app.wire.frames import MAX_ENVELOPE_BYTES
 from app.wire.messages import RefusedRequestError, error_message, read_request
+from deployments.listener.failures import Failures
 from deployments.listener.messages import answer_message
 from deployments.listener.port import StepService
 from deployments.listener.requests import MAX_UNDER_WAY
@@ -77,11 +79,16 @@ def _handlers(service: StepService) -> "grpc.GenericRpcHandler":
     """Returns the methods; they take and give bytes, so that what cannot be read gets a reply that says why."""
     import grpc  # noqa: PLC0415  # As above.
 
+    failures = Failures(Counter())
+
+    async def answer(request: bytes) -> bytes:
+        return await _answer(service, request, failures)
+
     async def do(request: bytes, _context: Any) -> bytes:
-        return await _answer(service, request)
+        return await answer(request)
 
     async def play(_requests: Any, context: Any) -> None:
-        await _play(service, context.read, context.write, grpc.aio.EOF)
+        await _play(answer, context.read, context.write, grpc.aio.EOF)
 
     methods = {
         "Do": grpc.unary_unary_rpc_method_handler(do),
@@ -90,24 +97,26 @@ def _handlers(service: StepService) -> "grpc.GenericRpcHandler":
     return grpc.method_handlers_generic_handler(SERVICE, methods)
 
 
-async def _answer(service: StepService, payload: bytes) -> bytes:
+async def _answer(service: StepService, payload: bytes, failures: Failures) -> bytes:
     try:
         request = read_request(payload)
     except RefusedRequestError as refused:
         return error_message(refused.request_id, refused.error)
     except StepError as error:
         return error_message(0, error)
-    return await answer_message(service, request)
+    return await answer_message(service, request, failures)
 
 
-async def _play(service: StepService, read: Callable[[], Awaitable[Any]], write: Write, end: object) -> None:
+async def _play(
+    answered: Callable[[bytes], Awaitable[bytes]], read: Callable[[], Awaitable[Any]], write: Write, end: object
+) -> None:
     """Answers the requests of a stream at the same time, and sends each reply as soon as it is there."""
     writing = asyncio.Lock()  # A stream takes one message at a time.
     room = asyncio.Semaphore(MAX_UNDER_WAY)
 
     async def answer(payload: bytes) -> None:
         try:
-            reply = await _answer(service, payload)
+            reply = await answered(payload)
             async with writing:
                 await write(reply)
         finally:

@@ -1,4 +1,4 @@
-"""Kept connections to the other replicas."""
+"""Kept connections to the other replicas: one link for steps, and HTTP for the rest."""
 
 import asyncio
 from collections.abc import Mapping
@@ -7,14 +7,14 @@ from typing import Final
 from app.client.connection import ConnectionLostError, HttpConnection
 from app.client.reply import Reply
 from app.sessions.directory import Replica
+from app.wire.steps import StepReply, StepRequest
+from deployments.peer_link import PeerLink
 
 SECRET_HEADER: Final = "cluster-secret"  # noqa: S105  # The header's name.
-GATEWAY_HEADER: Final = "gateway"
-"""Marks a step of a gateway: the replica that it reaches forwards and places it as if a client had sent it."""
 CONNECTIONS_MAX: Final = 4
-"""Connections to one replica: replies on one come in order, so a slow step holds up those behind it."""
+"""HTTP connections to one replica: replies on one come in order, so a slow one holds up those behind it."""
 BUSY: Final = 8
-"""Requests under way on every connection from which on another one is opened."""
+"""Requests under way on every HTTP connection from which on another one is opened."""
 CONNECT_TIMEOUT_S: Final = 2.0
 """Longest wait for a connection to a replica."""
 PROBES: Final = 20
@@ -30,16 +30,44 @@ class ReplicaGoneError(Exception):
 
 
 class Links:
-    """Sends requests to replicas, over few connections."""
+    """Sends steps and requests to replicas, over few connections."""
 
     def __init__(self, secret: str) -> None:
         self._secret = secret
+        self._links: dict[str, PeerLink] = {}
+        self._opening: dict[str, asyncio.Task[PeerLink]] = {}
         self._connections: dict[str, list[HttpConnection]] = {}
+
+    async def step(
+        self, replica: Replica, request: StepRequest, timeout_s: float, *, via_gateway: bool = False
+    ) -> StepReply:
+        """Returns the replica's answer to a step.
+
+        Args:
+          replica: Who is asked.
+          request: The step; its token stays here, where it was checked.
+          timeout_s: Longest wait.
+          via_gateway: Whether the replica is to forward and place it as if a client had sent it.
+
+        Raises:
+          StepError: The replica's own error; a ``GameElsewhereError`` where it has handed the game on.
+          ReplicaGoneError: Its process is gone.
+          ConnectionLostError: It does not answer; whether it has read the step is unknown.
+        """
+        link = self._links.get(replica.name)
+        if link is None or not link.usable:
+            link = await self._link(replica)
+        try:
+            return await link.send(request, timeout_s, via_gateway=via_gateway)
+        except ConnectionLostError:
+            if not link.usable:
+                await self._probe(replica)
+            raise
 
     async def post(
         self, replica: Replica, path: str, headers: Mapping[str, str], body: bytes, timeout_s: float
     ) -> Reply:
-        """Returns the replica's reply.
+        """Returns the replica's reply to an HTTP request.
 
         Raises:
           ReplicaGoneError: Its process is gone.
@@ -55,9 +83,16 @@ class Links:
 
     async def close(self) -> None:
         """Closes all connections."""
+        opening = list(self._opening.values())
+        for task in opening:
+            task.cancel()
+        await asyncio.gather(*opening, return_exceptions=True)
+        for link in list(self._links.values()):
+            await link.close()
         for connections in self._connections.values():
             for connection in connections:
                 await connection.close()
+        self._links.clear()
         self._connections.clear()
 
     async def _probe(self, replica: Replica) -> None:
@@ -75,6 +110,29 @@ class Links:
             else:
                 return
 
+    async def _link(self, replica: Replica) -> PeerLink:
+        """Returns a new link; whoever wants it meanwhile waits for the same one, and shares its failure."""
+        opening = self._opening.get(replica.name)
+        if opening is None:
+            opening = asyncio.get_running_loop().create_task(self._open(replica))
+            self._opening[replica.name] = opening
+            opening.add_done_callback(lambda task: self._opened(replica.name, task))
+        return await asyncio.shield(opening)
+
+    async def _open(self, replica: Replica) -> PeerLink:
+        try:
+            return await PeerLink.open(replica.host, replica.peer_port, self._secret, timeout_s=CONNECT_TIMEOUT_S)
+        except ConnectionLostError as error:
+            _raise_if_gone(replica, error)
+            raise
+
+    def _opened(self, name: str, task: asyncio.Task[PeerLink]) -> None:
+        """Keeps a new link, and lets those go that have ended: replicas come and go."""
+        del self._opening[name]
+        self._links = {peer: link for peer, link in self._links.items() if link.usable}
+        if not task.cancelled() and task.exception() is None:
+            self._links[name] = task.result()
+
     async def _connection(self, replica: Replica) -> HttpConnection:
         usable = [connection for connection in self._connections.get(replica.name, ()) if connection.usable]
         best = min(usable, key=lambda connection: connection.in_flight, default=None)
@@ -83,8 +141,12 @@ class Links:
         try:
             opened = await HttpConnection.open(replica.host, replica.peer_port, timeout_s=CONNECT_TIMEOUT_S)
         except ConnectionLostError as error:
-            if isinstance(error.__cause__, ConnectionRefusedError):
-                raise ReplicaGoneError(f"replica {replica.name} is gone") from error
+            _raise_if_gone(replica, error)
             raise
         self._connections[replica.name] = [*usable, opened]
         return opened
+
+
+def _raise_if_gone(replica: Replica, error: ConnectionLostError) -> None:
+    if isinstance(error.__cause__, ConnectionRefusedError):
+        raise ReplicaGoneError(f"replica {replica.name} is gone") from error

@@ -1,7 +1,7 @@
 """What one replica knows of games, here and elsewhere: wiring, no logic."""
 
 from collections import Counter
-from collections.abc import Callable, Coroutine
+from collections.abc import Awaitable, Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
 from app.errors import BadRequestError, GameElsewhereError
@@ -15,9 +15,8 @@ from deployments.batched import Batched
 from deployments.forward import Forwarding
 from deployments.handover import HandOver
 from deployments.keys import DoorKeeper
-from deployments.links import GATEWAY_HEADER, SECRET_HEADER, Links
+from deployments.links import SECRET_HEADER, Links
 from deployments.members import Members
-from deployments.peer_wire import elsewhere
 from deployments.recovery import Recovery
 from deployments.saver import Saver
 from deployments.secret import same_secret
@@ -60,6 +59,7 @@ class GamePlane:
           counts: Where everything is counted.
         """
         self._secret = secret
+        self._counts = counts
         snapshots = None if limits.snapshot_every_ticks is None else trial.snapshots
         self.saver = None if snapshots is None else Saver(snapshots, counts)
         self._keeper = keeper if keeper.doors.guarded else None
@@ -99,7 +99,7 @@ class GamePlane:
         return reply._replace(endpoint=self.members.own.endpoint) if request.kind is StepKind.START else reply
 
     async def answer_peer(self, service: StepService, request: HttpRequest) -> HttpReply:
-        """Returns the reply to another replica.
+        """Returns the reply to another replica's request that is no step.
 
         Raises:
           StepError: The request cannot be answered.
@@ -108,12 +108,15 @@ class GamePlane:
             raise BadRequestError("the peer port serves the replicas of this service alone")
         if request.path == "/adopt":
             return await self._hand_over.take(request.body)
-        if GATEWAY_HEADER in request.fields:
-            return await service.answer_by(self.admitted, request)
-        try:
-            return await service.answer_peer(request)
-        except GameElsewhereError as error:
-            return elsewhere(error)
+        return await service.answer_peer(request)
+
+    def step_of_peer(self, request: StepRequest, via_gateway: bool) -> Awaitable[StepReply]:
+        """Returns the answer that will come to a step of another replica, which has admitted it; gateways only guess.
+
+        It raises a ``GameElsewhereError`` where the game is held by another replica, unless a gateway asks.
+        """
+        self._counts["from_peers"] += 1
+        return self.admitted(request) if via_gateway else self.step_here(request)
 
     async def sweep(self) -> None:
         """Closes idle sessions and lets go what is over."""

@@ -1,10 +1,10 @@
 """Answers HTTP requests with the session table, and with other replicas where they hold the game."""
 
 import asyncio
-import logging
+from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
-from app.errors import AgentError, StepError
+from app.errors import AgentError, BadRequestError, StepError
 from app.wire.compression import deflate, inflate
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
 from app.wire.routes import unserved
@@ -17,12 +17,10 @@ from app.wire.steps import (
     parse_whole,
     step_of,
 )
+from deployments.listener.failures import Failures
 
 if TYPE_CHECKING:
     from app.types import SessionId
-
-
-_log = logging.getLogger(__name__)
 
 
 class Step(Protocol):
@@ -50,21 +48,28 @@ class Show(Protocol):
 class StepService:
     """What the game port, the peer port and Serve's port have in common."""
 
-    def __init__(self, anywhere: Step, here: Step, show: Show, show_here: Show, max_body_bytes: int) -> None:
+    def __init__(
+        self,
+        anywhere: Step,
+        show: Show,
+        show_here: Show,
+        max_body_bytes: int,
+        counts: Counter[str] | None = None,
+    ) -> None:
         """Makes the service of one replica.
 
         Args:
           anywhere: Answers a step wherever its game is held.
-          here: Answers a step of a game that is held here.
           show: Shows an operator the whole node.
           show_here: Shows another replica this one's part.
           max_body_bytes: Largest body, after it is unpacked.
+          counts: Where failures of our own are counted; None keeps counts of its own.
         """
         self._anywhere = anywhere
-        self._here = here
         self._show = show
         self._show_here = show_here
         self._max_body_bytes = max_body_bytes
+        self._failures = Failures(Counter() if counts is None else counts)
 
     async def answer(self, request: HttpRequest) -> HttpReply:
         """Returns the reply to a request of a game core.
@@ -72,7 +77,11 @@ class StepService:
         Raises:
           StepError: The request cannot be answered.
         """
-        return await self._route(request, self._anywhere, self._show)
+        if request.method == b"POST" and request.path in ("/step", "/steps"):
+            return _packed(await self._answered(request), request.fields.get("accept-encoding"))
+        if request.method in (b"GET", b"HEAD"):
+            return await self._show(request)
+        return unserved(request)
 
     async def step(self, request: StepRequest) -> StepReply:
         """Returns the answer to one step, wherever its game is held.
@@ -84,53 +93,40 @@ class StepService:
 
     async def batch(self, steps: list[StepRequest]) -> list[StepReply | StepError]:
         """Returns the answers in the order of the steps; those of one session are answered one behind another."""
-        return await self._batch(steps, self._anywhere)
+        return await self._batch(steps)
 
     async def answer_peer(self, request: HttpRequest) -> HttpReply:
-        """Returns the reply to a request that another replica has forwarded; it is not forwarded again.
+        """Returns the reply to what another replica asks about this one; steps come on its link.
 
         Raises:
           StepError: The request cannot be answered.
         """
-        return await self._route(request, self._here, self._show_here)
-
-    async def answer_by(self, step: Step, request: HttpRequest) -> HttpReply:
-        """Returns the reply to a request whose steps are answered in a way of their own.
-
-        Raises:
-          StepError: The request cannot be answered.
-        """
-        return await self._route(request, step, self._show_here)
-
-    async def _route(self, request: HttpRequest, step: Step, show: Show) -> HttpReply:
-        if request.method == b"POST" and request.path in ("/step", "/steps"):
-            return _packed(await self._answered(request, step), request.fields.get("accept-encoding"))
         if request.method in (b"GET", b"HEAD"):
-            return await show(request)
-        return unserved(request)
+            return await self._show_here(request)
+        raise BadRequestError(f"the peer port shows by HTTP, and takes steps on links; got a {request.method!r}")
 
-    async def _answered(self, request: HttpRequest, step: Step) -> HttpReply:
+    async def _answered(self, request: HttpRequest) -> HttpReply:
         _check_protocol(request)
         encoding = request.fields.get("content-encoding")
         body = request.body if encoding is None else inflate(request.body, encoding, self._max_body_bytes)
         if request.path == "/step":
-            return _reply(await step(step_of(request.fields, body)))
+            return _reply(await self._anywhere(step_of(request.fields, body)))
         steps = batch_of(request.fields, body)
-        answers = await self._batch(steps, step)
+        answers = await self._batch(steps)
         return HttpReply(200, batch_reply(steps, answers), headers=_version_header(answers))
 
-    async def _batch(self, steps: list[StepRequest], step: Step) -> list[StepReply | StepError]:
+    async def _batch(self, steps: list[StepRequest]) -> list[StepReply | StepError]:
         """Answers all items: those of one session in order, sessions side by side."""
         answers: list[StepReply | StepError] = [AgentError("not answered")] * len(steps)
 
         async def run(items: list[int]) -> None:
             for at in items:
                 try:
-                    answers[at] = await step(steps[at])
+                    answers[at] = await self._anywhere(steps[at])
                 except StepError as error:
                     answers[at] = error
                 except Exception as error:  # noqa: BLE001  # A lost directory, say; the others get their answers.
-                    _log.exception("a step of a batch failed")
+                    self._failures.tell(error, "a step of a batch failed")
                     answers[at] = AgentError(f"the service failed: {type(error).__name__}")
 
         sessions: dict[SessionId | int, list[int]] = {}

@@ -26,8 +26,8 @@ class BrayConnection(OrderedConnection[BrayRequest]):
             return encoded(await self._port.service.step(request.step), request.time)
         except StepError as error:
             self._tell(error)
-        except Exception:  # noqa: BLE001  # A bug of ours: the log has it.
-            _log.exception("a step failed: %s of session %r", request.step.kind, request.step.session)
+        except Exception as error:  # noqa: BLE001  # A bug of ours: the log has it.
+            self._port.failures.tell(error, f"a step failed: {request.step.kind} of session {request.step.session!r}")
             self._port.counts["bray_errors"] += 1
         slot.close = True
         return b""

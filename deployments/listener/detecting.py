@@ -1,7 +1,7 @@
 """A new connection: waits for the bytes that tell its protocol, and makes way for it."""
 
 import asyncio
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Final
 
 from app.errors import HttpVersionError
@@ -16,7 +16,10 @@ from deployments.listener.port import Connections
 DETECT_TIMEOUT_S: Final = 5.0
 """Longest wait for the rest of the first bytes, once one of them is there."""
 
-_SPEAKERS: Final[dict[Speech, Callable[[Connections], Connection]]] = {
+Speakers = Mapping[Speech, Callable[[Connections], Connection]]
+"""What is spoken on a port, and who speaks it there."""
+
+SPEAKERS: Final[Speakers] = {
     Speech.HTTP: HttpConnection,
     Speech.BRAY: BrayConnection,
     Speech.NATIVE: NativeConnection,
@@ -26,10 +29,17 @@ _SPEAKERS: Final[dict[Speech, Callable[[Connections], Connection]]] = {
 class DetectingConnection(Connection):
     """A connection that has not told its protocol yet; one that says nothing at all is idle."""
 
-    __slots__ = ("_first",)
+    __slots__ = ("_first", "_speakers")
 
-    def __init__(self, port: Connections) -> None:
+    def __init__(self, port: Connections, speakers: Speakers = SPEAKERS) -> None:
+        """Makes a connection of a port.
+
+        Args:
+          port: What all its connections share.
+          speakers: The protocols that it serves; a connection of another one is closed.
+        """
         super().__init__(port)
+        self._speakers = speakers
         self._first = b""
 
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
@@ -46,7 +56,7 @@ class DetectingConnection(Connection):
             return
         speech = detect(self._first)
         self._port.counts[f"connections_{speech.name.lower()}"] += 1
-        speaker = _SPEAKERS.get(speech)
+        speaker = self._speakers.get(speech)
         if speaker is None:
             self._refuse(speech)
             return

@@ -1,15 +1,12 @@
 """HTTP/1.1 connections."""
 
 import asyncio
-import logging
 
 from app.errors import AgentError, DrainingError, StepError
 from app.wire.http import CONTINUE, HttpRequest, refusal
 from app.wire.http_reader import HttpReader
 from deployments.listener.ordered import OrderedConnection, Slot
 from deployments.listener.port import Connections
-
-_log = logging.getLogger(__name__)
 
 
 class HttpConnection(OrderedConnection[HttpRequest]):
@@ -33,7 +30,7 @@ class HttpConnection(OrderedConnection[HttpRequest]):
         except StepError as error:
             reply = refusal(error)
         except Exception as error:  # noqa: BLE001  # A bug of ours: the log has it, the game core an answer.
-            _log.exception("a request failed: %s %s", request.method, request.path)
+            self._port.failures.tell(error, f"a request failed: {request.method!r} {request.path}")
             reply = refusal(AgentError(f"the service failed: {type(error).__name__}"))
         return reply.encoded(close=slot.close, head_only=request.method == b"HEAD")
 

@@ -1,7 +1,6 @@
 """Connections that carry messages of the native protocol, whatever frames them."""
 
 import asyncio
-import logging
 from abc import abstractmethod
 from collections.abc import Iterable
 
@@ -14,10 +13,9 @@ from app.wire.messages import (
     read_request,
     reply_message,
 )
+from deployments.listener.failures import Failures
 from deployments.listener.port import Connections, StepService
 from deployments.listener.requests import Reader, RequestConnection
-
-_log = logging.getLogger(__name__)
 
 
 class MessageConnection(RequestConnection[bytes]):
@@ -62,7 +60,7 @@ class MessageConnection(RequestConnection[bytes]):
 
     async def _run(self, number: int, request: NativeRequest) -> None:
         try:
-            self._send(await answer_message(self._port.service, request))
+            self._send(await answer_message(self._port.service, request, self._port.failures))
         finally:
             del self._tasks[number]
             if self._transport is None:
@@ -74,7 +72,7 @@ class MessageConnection(RequestConnection[bytes]):
         return len(self._tasks)
 
 
-async def answer_message(service: StepService, request: NativeRequest) -> bytes:
+async def answer_message(service: StepService, request: NativeRequest, failures: Failures) -> bytes:
     """Returns the message that answers a request, whatever becomes of it."""
     content = request.content
     try:
@@ -84,5 +82,5 @@ async def answer_message(service: StepService, request: NativeRequest) -> bytes:
     except StepError as error:
         return reply_message(request.request_id, error)
     except Exception as error:  # noqa: BLE001  # A bug of ours: the log has it, the game core an answer.
-        _log.exception("a request failed: %s", request.request_id)
+        failures.tell(error, f"a request failed: {request.request_id}")
         return error_message(request.request_id, AgentError(f"the service failed: {type(error).__name__}"))

@@ -11,6 +11,7 @@ from app.config.serving import ConnectionLimits
 from app.errors import BadRequestError
 from app.wire.detect import MAX_FRAME_BYTES
 from app.wire.frames import MAX_ENVELOPE_BYTES
+from deployments.listener.failures import Failures
 
 if TYPE_CHECKING:
     from app.errors import StepError
@@ -88,6 +89,7 @@ class Connections:
         self.max_frame_bytes = min(max_body_bytes + MAX_ENVELOPE_BYTES, MAX_FRAME_BYTES)
         self.limits = ConnectionLimits() if limits is None else limits
         self.counts: Counter[str] = Counter() if counts is None else counts
+        self.failures = Failures(self.counts)
         self.loop = asyncio.get_running_loop()
         self.open: set[Connection] = set()
         """Connections that are open, or whose requests are still under way."""

@@ -3,7 +3,7 @@
 from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Sequence
-from typing import Final, Generic, Protocol, TypeVar
+from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
 from app.errors import StepError
 from deployments.listener.connection import Connection
@@ -36,6 +36,9 @@ class RequestConnection(Connection, ABC, Generic[Request]):
 
     __slots__ = ("_last_taken", "_reader", "_reading", "_waiting")
 
+    most_under_way: ClassVar[int] = MAX_UNDER_WAY
+    """Requests under way; then it is read no further until replies have left."""
+
     def __init__(self, port: Connections, reader: Reader[Request]) -> None:
         super().__init__(port)
         self._reader = reader
@@ -52,7 +55,7 @@ class RequestConnection(Connection, ABC, Generic[Request]):
             return
         for request in self._reader.feed(data):
             self._taken += 1
-            if self._waiting or self._under_way() >= MAX_UNDER_WAY:
+            if self._waiting or self._under_way() >= self.most_under_way:
                 self._waiting.append(request)
             else:
                 self._begin(request)
@@ -60,7 +63,7 @@ class RequestConnection(Connection, ABC, Generic[Request]):
                     return
         if self._reader.failure is not None and not self._waiting:
             self._take_last(self._reader.failure)
-        if self._under_way() >= MAX_UNDER_WAY or not self._reading:
+        if self._under_way() >= self.most_under_way or not self._reading:
             self._regulate()
 
     def eof_received(self) -> bool:
@@ -94,7 +97,7 @@ class RequestConnection(Connection, ABC, Generic[Request]):
 
     def _replied(self) -> None:
         """Begins requests that wait, now that a reply has left, and ends the connection behind the last one."""
-        while self._waiting and not self._last_taken and self._under_way() < MAX_UNDER_WAY:
+        while self._waiting and not self._last_taken and self._under_way() < self.most_under_way:
             self._begin(self._waiting.popleft())
         if not self._waiting and not self._last_taken:
             if self._reader.failure is not None:
@@ -122,7 +125,7 @@ class RequestConnection(Connection, ABC, Generic[Request]):
         """Reads on unless the peer leaves its replies unread or too many requests are under way."""
         if self._transport is None or self._transport.is_closing():
             return
-        most = MAX_UNDER_WAY if self._reading else MAX_UNDER_WAY // 2
+        most = self.most_under_way if self._reading else self.most_under_way // 2
         may_read = self._last_taken or (self._blocked_s is None and not self._waiting and self._under_way() < most)
         if may_read and not self._reading:
             self._transport.resume_reading()

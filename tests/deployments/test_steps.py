@@ -10,7 +10,6 @@ from app.errors import (
     BadRequestError,
     BodyTooLargeError,
     OverloadedError,
-    SessionUnknownError,
     StepError,
 )
 from app.types import Purpose, SessionId, StepKind, Version
@@ -59,7 +58,7 @@ async def show_here(request: HttpRequest) -> HttpReply:
 
 
 def service(table: Table, forward: Elsewhere | None = None) -> StepService:
-    return StepService(forward or table.table.step, table.table.step, show, show_here, MAX_BODY)
+    return StepService(forward or table.table.step, show, show_here, MAX_BODY)
 
 
 def header(reply: HttpReply, name: bytes) -> bytes | None:
@@ -176,7 +175,7 @@ async def test_a_step_of_a_session_held_elsewhere_is_forwarded_once() -> None:
     reply = await answerer.answer(request("/step", b"1", session="far", seq="7"))
     assert orjson.loads(reply.body) == "from afar"
     assert (header(reply, b"seq"), header(reply, b"policy_version")) == (b"7", b"1.2")
-    with pytest.raises(SessionUnknownError):
+    with pytest.raises(BadRequestError, match="takes steps on links"):
         await answerer.answer_peer(request("/step", b"1", session="far"))
     assert elsewhere.asked == ["far"]
 

@@ -55,7 +55,7 @@ class Actor:
         limits = Limits(max_games=GAMES, idle_timeout_s=1000, step_timeout_s=20)
         clock = asyncio.get_running_loop().time
         self.table = SessionTable(self._make, limits, Purpose.TRAIN, lambda: "minted", clock, self.counts)
-        self.service = StepService(self.table.step, self.table.step, _show, _show, 2**20)
+        self.service = StepService(self.table.step, _show, _show, 2**20)
 
     def push(self) -> None:
         if len(self.outbox):

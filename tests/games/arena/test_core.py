@@ -26,7 +26,7 @@ async def game_port(service: ArenaService) -> AsyncIterator[str]:
     """Runs the product's listener in front of the agents; yields its URL."""
     step = service.table.step
     health = Health(lambda: {"healthy": True, "ready": True})
-    answers = StepService(step, step, health, health, MAX_BODY)
+    answers = StepService(step, health, health, MAX_BODY)
     async with listening(answers.answer, MAX_BODY) as listener:
         yield f"http://127.0.0.1:{listener.port}"
 

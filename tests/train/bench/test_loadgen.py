@@ -72,7 +72,7 @@ async def status(_request: HttpRequest) -> HttpReply:
 @pytest.fixture
 async def port(table: Table) -> AsyncIterator[ListeningPort]:
     config = ActorConfig(agents=("a",))
-    service = StepService(table.step, table.step, status, status, max_body_bytes(config))
+    service = StepService(table.step, status, status, max_body_bytes(config))
     opened = await open_port(config, service, 0, shared=False)
     yield opened
     await opened.close()
