@@ -6,6 +6,7 @@ from typing import Final, cast
 from app.client.connection import ConnectionLostError
 from app.errors import OverloadedError, StepError
 from app.wire.steps import StepReply, StepRequest
+from deployments.joined import JoinedWriter
 from deployments.peer_wire import PeerReply, PeerReplyReader, greeting_frame, request_frame
 
 MAX_IN_FLIGHT: Final = 4096
@@ -31,6 +32,7 @@ class PeerLink(asyncio.Protocol):
         """By number: who waits, since when, and until when."""
         self._reader = PeerReplyReader()
         self._transport: asyncio.Transport | None = None
+        self._writer: JoinedWriter | None = None
         self._usable = False
         self._full = False
         self._number = 0
@@ -76,8 +78,8 @@ class PeerLink(asyncio.Protocol):
           OverloadedError: Too much is under way already; nothing was sent.
           StepError: The step cannot be forwarded.
         """
-        transport = self._transport
-        if not self._usable or transport is None:
+        writer = self._writer
+        if not self._usable or writer is None:
             raise ConnectionLostError(f"the link to {self._peer} is closed", sent=False)
         if self._full or len(self._waiters) >= MAX_IN_FLIGHT:
             raise OverloadedError(f"the link to {self._peer} is full: {len(self._waiters)} steps wait for replies")
@@ -88,7 +90,7 @@ class PeerLink(asyncio.Protocol):
         self._waiters[number] = waiter, now_s, now_s + timeout_s
         if self._timer is None:
             self._timer = self._loop.call_later(SWEEP_S, self._sweep)
-        transport.write(message)
+        writer.write(message)
         return waiter
 
     async def close(self, timeout_s: float = 1.0) -> None:
@@ -101,7 +103,8 @@ class PeerLink(asyncio.Protocol):
         """Greets the peer."""
         self._transport = cast("asyncio.Transport", transport)
         self._transport.set_write_buffer_limits(MAX_UNSENT_BYTES)
-        self._transport.write(greeting_frame(self._secret))
+        self._writer = JoinedWriter(self._loop, self._transport)
+        self._writer.write(greeting_frame(self._secret))
         self._usable = True
 
     def connection_lost(self, exc: Exception | None) -> None:

@@ -2,10 +2,11 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable, Iterable
-from typing import ClassVar, Final
+from typing import ClassVar, Final, cast
 
 from app.errors import AgentError, StepError, UnauthorizedError
 from app.wire.steps import StepReply, StepRequest
+from deployments.joined import JoinedWriter
 from deployments.listener.port import Connections
 from deployments.listener.requests import RequestConnection
 from deployments.peer_link import MAX_IN_FLIGHT
@@ -20,7 +21,7 @@ StepOfPeer = Callable[[StepRequest, bool], Awaitable[StepReply]]
 class PeerConnection(RequestConnection[PeerRequest | None]):
     """Answers steps at the same time, and sends each reply as soon as it is there."""
 
-    __slots__ = ("_secret", "_step", "_tasks")
+    __slots__ = ("_step", "_tasks", "_writer")
 
     most_under_way: ClassVar[int] = MAX_IN_FLIGHT
 
@@ -35,10 +36,29 @@ class PeerConnection(RequestConnection[PeerRequest | None]):
         super().__init__(port, PeerRequestReader(secret))
         self._step = step
         self._tasks: dict[int, asyncio.Task[None]] = {}
+        self._writer: JoinedWriter | None = None
+
+    def connection_made(self, transport: asyncio.BaseTransport) -> None:
+        """Notes the transport."""
+        super().connection_made(transport)
+        self._writer = JoinedWriter(self._port.loop, cast("asyncio.Transport", transport))
 
     def tasks(self) -> Iterable[asyncio.Task[None]]:
         """Returns the tasks that answer its steps."""
         return list(self._tasks.values())
+
+    def close(self) -> None:
+        """Closes the connection after what is written has left."""
+        self._flush()
+        super().close()
+
+    def _end(self) -> None:
+        self._flush()
+        super()._end()
+
+    def _flush(self) -> None:
+        if self._writer is not None:
+            self._writer.flush()
 
     def _begin(self, request: PeerRequest | None) -> None:
         if request is not None:
@@ -64,8 +84,8 @@ class PeerConnection(RequestConnection[PeerRequest | None]):
         if self._transport is None:
             self._forget_if_done()
             return
-        if self._closing_s is None:
-            self._transport.write(reply_frame(request.number, answer))
+        if self._closing_s is None and self._writer is not None:
+            self._writer.write(reply_frame(request.number, answer))
         self._replied()
 
     def _under_way(self) -> int:
