@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from app.models.distributions import log_prob_and_entropy
 from app.models.module import from_arrays
+from app.stores.buffer import BufferStats
 from app.types import Arrays, RowKind, Rows, Version
 
 from .learner import Learner
@@ -24,6 +25,8 @@ pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
 
 BATCH_ROWS = 256
 CREDITS = 2
+SETTLED = 10
+"""Looks at the buffer between which nothing may arrive: half a second."""
 
 
 @pytest.fixture(scope="module")
@@ -122,13 +125,25 @@ def test_what_nobody_takes_is_dropped_from_the_old_end_and_counted(service: Serv
     assert BATCH_ROWS <= stats.held <= 4 * BATCH_ROWS
 
 
+def settled(learner: Learner) -> BufferStats:
+    """Returns what the buffer did, once the last rows of the games have arrived."""
+    seen = [learner.buffer.stats()]
+
+    def still() -> bool:
+        seen.append(learner.buffer.stats())
+        return len(seen) > SETTLED and len({stats.inserted for stats in seen[-SETTLED:]}) == 1
+
+    wait_until(still, "no more rows come")
+    return seen[-1]
+
+
 def test_a_repeated_push_is_stored_once(service: Service, learner: Learner) -> None:
     service.publish(seed=1)
     with playing(service.url):
         rows = learner.next()
     del rows["batch"]
     rows["episode"] = rows["episode"] + 2**60  # Of games that nobody has played yet.
-    before = learner.buffer.stats()
+    before = settled(learner)
     for _ in range(3):
         ray.get(learner.buffer.push("retrying", 1, rows))
     after = learner.buffer.stats()
@@ -142,7 +157,7 @@ def test_a_push_whose_sender_died_before_the_acknowledgement_is_stored_once(serv
         rows = learner.next()
     del rows["batch"]
     rows["episode"] = rows["episode"] + 2**61  # Of games that nobody has played yet.
-    before = learner.buffer.stats()
+    before = settled(learner)
     namespace = service.trial.namespace
 
     @ray.remote(num_cpus=0, max_retries=2)
