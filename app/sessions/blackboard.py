@@ -20,15 +20,18 @@ _MISSING: Final = _Missing()
 class Frame:
     """Values of one frame of a game: from one tick of an agent to its next, whichever agent begins.
 
-    A frame ends when an agent that has ticked in it ticks again. So agents that join late, leave early or come back
-    take part in the frame that the others are in.
+    A frame ends when an agent that has ticked in it ticks again, or when an agent that was born in it ticks for the
+    first time while nobody else does: whoever was born between two frames takes part in the second. So agents that
+    join late, leave early or come back are in the frame that the others are in.
     """
 
-    __slots__ = ("_values", "_waiters", "ticked")
+    __slots__ = ("_values", "_waiters", "running", "ticked")
 
     def __init__(self) -> None:
         self.ticked: set[SessionId] = set()
         """Sessions that have ticked in this frame."""
+        self.running = 0
+        """Ticks of this frame that are under way."""
         self._values: dict[str, object] = {}
         self._waiters: dict[str, list[asyncio.Future[object]]] | None = None
 
@@ -85,7 +88,7 @@ class Frames(Protocol):
 class Board:
     """One session's view of its game's blackboard."""
 
-    __slots__ = ("_frame", "_game", "_session", "_timeout_s")
+    __slots__ = ("_born", "_frame", "_game", "_session", "_timeout_s")
 
     def __init__(self, game: Frames, session: SessionId, timeout_s: float) -> None:
         """Makes a view.
@@ -99,13 +102,23 @@ class Board:
         self._session = session
         self._timeout_s = timeout_s
         self._frame = game.frame
+        self._born = game.frame if game.frame.ticked else None
+        """Frame that others had ticked in when the session was born; None once it has ticked itself."""
 
     def enter(self) -> None:
-        """Begins a tick of this session: with it a new frame, if the session has ticked in the present one."""
-        if self._session in self._game.frame.ticked:
-            self._game.frame = Frame()
-        self._frame = self._game.frame
-        self._frame.ticked.add(self._session)
+        """Begins a tick of this session, and with it a new frame if the present one is over."""
+        frame = self._game.frame
+        over = frame is self._born and not frame.running
+        if over or self._session in frame.ticked:
+            frame = self._game.frame = Frame()
+        self._born = None
+        self._frame = frame
+        frame.ticked.add(self._session)
+        frame.running += 1
+
+    def leave(self) -> None:
+        """Ends the tick that ``enter`` began."""
+        self._frame.running -= 1
 
     def put(self, name: str, value: object) -> None:
         """Shares a value with the other agents of the game for the present frame."""

@@ -182,6 +182,8 @@ class Session:
             if late is None:
                 raise
             return self._ticked(late, payload, request.kind)
+        finally:
+            self.board.leave()
 
     async def start(self, body: Body) -> StepReply:
         """Begins the episode."""

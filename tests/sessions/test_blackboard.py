@@ -38,6 +38,39 @@ async def test_a_value_is_of_one_frame_alone() -> None:
         assert await a.wait("target") == frame
 
 
+async def test_a_game_played_again_does_not_begin_in_the_frame_that_its_last_play_ended_in() -> None:
+    a, b = boards("a", "b")
+    b.enter()  # Only b lives to the last frame.
+    b.leave()
+    again_a, again_b = Board(a._game, "g-agent-a", 5.0), Board(b._game, "g-agent-b", 5.0)
+    again_a.enter()
+    again_a.put("target", "of a")
+    again_b.enter()
+    assert again_b.get("target") == "of a"
+
+
+async def test_an_agent_born_between_two_frames_takes_part_in_the_second_whoever_ticks_first() -> None:
+    for first_is_new in (True, False):
+        a, b = boards("a", "b")
+        a.enter()
+        a.leave()
+        late = Board(b._game, "g-agent-late", 5.0)
+        order = [late, a] if first_is_new else [a, late]
+        for board in order:
+            board.enter()
+        late.put("target", 1)
+        assert a.get("target") == 1
+
+
+async def test_agents_that_are_asked_one_after_another_share_the_first_frame() -> None:
+    a, b = boards("a", "b")
+    a.enter()
+    a.put("target", 1)
+    a.leave()
+    b.enter()
+    assert b.get("target") == 1
+
+
 async def test_whoever_is_first_begins_the_frame() -> None:
     a, b = boards("a", "b")
     a.enter()

@@ -57,7 +57,7 @@ async def command(*arguments: str) -> tuple[int | None, str, str]:
 async def test_the_command_prints_one_line_of_json() -> None:
     async with game_port(ArenaService()) as url:
         code, out, errors = await command("--url", url, "--games", "2", "--purpose", "train")
-    assert (code, errors) == (0, "")
+    assert (code, errors) == (0, ""), out
     result: dict[str, Any] = orjson.loads(out)
     assert (out.count("\n"), result["games"], result["failures"]) == (1, 2, [])
 
