@@ -1,7 +1,7 @@
 """Steps between replicas as they stand on their links; no I/O.
 
 A frame is a big-endian u32 length, then as many bytes: a u32 length of the head, the head, the body. The head is a JSON
-list, which costs a fifth of the same as a protobuf message. The first frame of a link is the greeting alone.
+list, which costs a fraction of what a protobuf message does. The first frame of a link is the greeting alone.
 """
 
 import re
