@@ -110,6 +110,7 @@ class AgentMaker:
             unroll=self._unroll(agent.buffer) if purpose is Purpose.TRAIN and agent.buffer else None,
             report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks)),
             board=board,
+            measure=self.reporter.measure,
         )
         return self._classes[name](context, **agent.kwargs)
 

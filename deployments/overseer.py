@@ -74,6 +74,7 @@ class Overseer:
             failed=lambda: any(task.done() for task in watched.tasks()),
             draining=lambda: table.draining,
             watchdog=self._watchdog,
+            measures=self._reporter.measures,
         )
         report = SelfReport(identity, parts)
         self._reporter.speak_of(report)

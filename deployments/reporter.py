@@ -7,6 +7,7 @@ from collections.abc import Callable
 
 from ray.exceptions import RayError
 
+from app.metrics.measures import Measures
 from app.metrics.reports import ReplicaReport
 from app.stores.metrics import Episode, Metrics
 
@@ -27,6 +28,9 @@ class Reporter:
         self._episodes: list[Episode] = []
         self._sent: Counter[str] = Counter()
         self._report: Callable[[], ReplicaReport] | None = None
+        self.measures = Measures()
+        """What agents have measured since the replica's start."""
+        self._unsent = Measures()
 
     def speak_of(self, report: Callable[[], ReplicaReport]) -> None:
         """Sends, from now on, what the replica says of itself."""
@@ -35,6 +39,15 @@ class Reporter:
     def episode(self, episode: Episode) -> None:
         """Takes a finished episode."""
         self._episodes.append(episode)
+
+    def measure(self, name: str, value: float) -> None:
+        """Takes a number that an agent has measured; what is wrong with it is logged once."""
+        problem = self.measures.add(name, value)
+        if problem is not None:
+            _log.warning("%s", problem)
+        self._unsent.add(name, value)
+        if self.measures.dropped:
+            self._counts["measures_dropped"] = self.measures.dropped
 
     async def run(self) -> None:
         """Reports for as long as it runs."""
@@ -67,13 +80,16 @@ class Reporter:
         now = Counter(self._counts)
         growth = now - self._sent
         episodes, self._episodes = self._episodes, []
-        if not growth and not episodes:
+        measures, self._unsent = self._unsent, Measures()
+        if not growth and not episodes and not measures:
             return
         try:
-            await self._metrics.report(episodes, growth)
+            await self._metrics.report(episodes, growth, measures.as_dict())
         except RayError as error:
             _log.warning("the metric store does not answer: %s", error)
             self._episodes = episodes + self._episodes
+            measures.merge(self._unsent)
+            self._unsent = measures
         else:
             self._sent = now
 

@@ -2,9 +2,10 @@
 
 import time
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Protocol
 
+from app.metrics.measures import Measures
 from app.metrics.reports import ReplicaReport, WeightsAges
 from deployments.watchdog import Watchdog
 
@@ -52,6 +53,7 @@ class Parts:
     """Returns whether one of the replica's own tasks has ended."""
     draining: Callable[[], bool]
     watchdog: Watchdog | None = None
+    measures: Measures = field(default_factory=Measures)
 
 
 class SelfReport:
@@ -86,6 +88,7 @@ class SelfReport:
             loop_lag_s=0.0 if watchdog is None else round(watchdog.state.lag_s, 6),
             loop_blocks=0 if watchdog is None else watchdog.state.blocks,
             counts=dict(parts.counts),
+            measures=parts.measures.as_dict(),
             versions=versions,
             weights_age_s=self._ages.look(versions, time.monotonic()),
         )

@@ -18,6 +18,10 @@ from app.wire.payload import Codec, CodecKind, Payload, codec_of
 from app.wire.trees import Tree
 
 
+def nowhere(name: str, value: float) -> None:
+    """Lets a number go that nobody shows."""
+
+
 @dataclass(frozen=True, slots=True)
 class AgentContext:
     """What the service gives to an agent."""
@@ -34,6 +38,9 @@ class AgentContext:
     """Reports a finished episode: return and ticks."""
     board: Board
     """Values that the agents of the game share within a frame."""
+    measure: Callable[[str, float], None] = nowhere
+    """Reports a number under a name of the agent's choice, for operators: the service shows how many there were, their
+    sum, the smallest and the largest. Names are few, such as a config's; by default it goes nowhere."""
 
 
 class Agent(ABC):

@@ -33,8 +33,10 @@ class BlockingContext:
     """Where ticks become trajectories; None where nothing is recorded."""
     report: Callable[[float, int], None]
     """Reports a finished episode: return and ticks."""
-    board: "BlockingBoard"
+    board: BlockingBoard
     """Values that the agents of the game share within a frame."""
+    measure: Callable[[str, float], None]
+    """Reports a number for operators, as that of an ``AgentContext``."""
 
 
 class BlockingAgent(ABC):
@@ -124,6 +126,7 @@ class Offloaded(Agent):
             unroll=context.unroll,
             report=on_loop(loop, context.report),
             board=BlockingBoard(context.board, loop),
+            measure=on_loop(loop, context.measure),
         )
         self._agent = make(given)
         self._pool = pool

@@ -56,6 +56,14 @@ KEY_STEPS: Final = Metric("sparring_key_steps_total", "counter", "1", "Steps adm
 KEY_SESSIONS: Final = Metric("sparring_key_sessions", "gauge", "1", "Open sessions by access key.")
 KEY_REFUSALS: Final = Metric("sparring_key_refusals_total", "counter", "1", "Refused steps by access key and reason.")
 
+MEASURE_COUNT: Final = Metric("sparring_measure_count", "gauge", "1", "Values that agents have measured, by name.")
+MEASURE_SUM: Final = Metric("sparring_measure_sum", "gauge", "1", "Sum of what agents have measured, by name.")
+MEASURE_MIN: Final = Metric("sparring_measure_min", "gauge", "1", "Smallest value that agents have measured, by name.")
+MEASURE_MAX: Final = Metric("sparring_measure_max", "gauge", "1", "Largest value that agents have measured, by name.")
+MEASURE_NOT_FINITE: Final = Metric(
+    "sparring_measure_not_finite_total", "counter", "1", "Measured values that were infinite or NaN, by name."
+)
+
 NODE_REPLICAS: Final = Metric("sparring_node_replicas", "gauge", "1", "Replicas on this node, silent ones included.")
 NODE_SILENT: Final = Metric("sparring_node_replicas_silent", "gauge", "1", "Replicas that did not answer this scrape.")
 NODE_SESSIONS: Final = Metric("sparring_node_sessions", "gauge", "1", "Open sessions of the replicas that answered.")

@@ -4,8 +4,10 @@ import time
 from collections import Counter, deque
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
+from app.metrics.measures import Measures
 from app.metrics.reports import ReplicaReport
 from app.stores.host import StoreHandle
 from app.types import Purpose
@@ -17,6 +19,8 @@ EPISODES_KEPT: Final = 10_000
 """Newest finished episodes of each purpose."""
 REPLICAS_KEPT_S: Final = 60.0
 """Seconds for which a replica is shown that is no longer heard of; one that ends in order is forgotten at once."""
+NONE: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
+"""No measures."""
 UPDATES_KEPT: Final = 10_000
 """Newest updates; a reader that comes more seldom misses the oldest, and can tell from their numbers."""
 
@@ -69,6 +73,8 @@ class Service(NamedTuple):
     counts: Mapping[str, int]
     """Counters of all replicas that there ever were, since the store's start."""
     replicas: Sequence[Heard]
+    measures: Mapping[str, Mapping[str, Any]]
+    """What agents have measured, of all replicas that there ever were; see ``app.metrics.measures``."""
 
 
 class MetricStore:
@@ -79,18 +85,22 @@ class MetricStore:
         self._episodes: dict[Purpose, deque[Episode]] = {p: deque(maxlen=EPISODES_KEPT) for p in Purpose}
         self._updates: deque[Update] = deque(maxlen=UPDATES_KEPT)
         self._counts: Counter[str] = Counter()
+        self._measures = Measures()
         self._failures: dict[str, str] = {}
         self._heard: dict[str, tuple[float, ReplicaReport]] = {}
 
     async def start(self) -> None:
         """Does nothing: this store only answers."""
 
-    async def report(self, episodes: Sequence[Episode], counts: Mapping[str, int]) -> None:
-        """Takes a replica's finished episodes and the growth of its counters since its last report."""
+    async def report(
+        self, episodes: Sequence[Episode], counts: Mapping[str, int], measures: Mapping[str, Mapping[str, Any]] = NONE
+    ) -> None:
+        """Takes a replica's finished episodes, the growth of its counters and the measures since its last report."""
         for episode in episodes:
             self._episodes[episode.purpose].append(episode)
             self._counts[f"episodes_{episode.purpose}"] += 1
         self._counts.update(counts)
+        self._measures.merge(Measures.parse(measures))
 
     async def hear(self, replica: ReplicaReport) -> None:
         """Takes what a replica says of itself."""
@@ -104,7 +114,8 @@ class MetricStore:
         """Returns the counters, and the replicas that were heard of not long ago."""
         now_s = self._clock()
         self._heard = {name: heard for name, heard in self._heard.items() if now_s - heard[0] <= REPLICAS_KEPT_S}
-        return Service(dict(self._counts), [Heard(report, now_s - at_s) for at_s, report in self._heard.values()])
+        heard = [Heard(report, now_s - at_s) for at_s, report in self._heard.values()]
+        return Service(dict(self._counts), heard, self._measures.as_dict())
 
     async def update(self, update: Update) -> None:
         """Takes an update of the trainer."""
@@ -155,9 +166,11 @@ class Metrics:
     def __init__(self, handle: StoreHandle) -> None:
         self._handle = handle
 
-    def report(self, episodes: Sequence[Episode], counts: Mapping[str, int]) -> "ray.ObjectRef[Any]":
+    def report(
+        self, episodes: Sequence[Episode], counts: Mapping[str, int], measures: Mapping[str, Mapping[str, Any]] = NONE
+    ) -> "ray.ObjectRef[Any]":
         """Sends a replica's growth since its last report."""
-        return self._handle.call("report", episodes, counts)
+        return self._handle.call("report", episodes, counts, dict(measures))
 
     def hear(self, replica: ReplicaReport) -> "ray.ObjectRef[Any]":
         """Sends what a replica says of itself."""

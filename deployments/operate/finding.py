@@ -52,6 +52,7 @@ def status_of(namespace: str, applications: Sequence[Application]) -> TrialStatu
             ports=trial.directory.ports(),
             replicas=sorted(service.replicas, key=lambda heard: (heard.report.actor, heard.report.replica)),
             counts=service.counts,
+            measures=service.measures,
             weights={model: None if version is None else str(version) for model, version in weights.items()},
             applications=belonging(namespace, applications, service.replicas),
         )

@@ -38,6 +38,8 @@ class TrialStatus:
     applications: Sequence[Application] = ()
     problem: str | None = None
     """Why something is missing above."""
+    measures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What agents have measured in all replicas that there ever were."""
 
     @property
     def name(self) -> str:
@@ -65,6 +67,7 @@ class TrialStatus:
             },
             "sessions": self.sessions,
             "counts": dict(self.counts),
+            "measures": {name: dict(measure) for name, measure in self.measures.items()},
             "weights": dict(self.weights),
             "problem": self.problem,
         }

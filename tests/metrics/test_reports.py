@@ -1,8 +1,12 @@
+import math
+from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 import orjson
 import pytest
 
+from app.metrics.measures import Measures
 from app.metrics.prometheus import exposition
 from app.metrics.reports import NodeReport, ReplicaReport, WeightsAges
 
@@ -61,6 +65,30 @@ def test_connections_and_keys_are_counted() -> None:
     assert found["sparring_key_sessions"] == {own: 2}
     assert list(found["sparring_key_refusals_total"].values()) == [1]
     assert sum(found["sparring_connections_total"].values()) == 5
+
+
+def measures(*values: float) -> Mapping[str, Mapping[str, Any]]:
+    measured = Measures()
+    for value in values:
+        measured.add("episode/ticks", value)
+    return measured.as_dict()
+
+
+def test_measures_are_labelled_by_name_and_added_up_for_the_node() -> None:
+    node = NodeReport([replace(ONE, measures=measures(1, 5)), replace(TWO, measures=measures(-1, math.inf))])
+    total = {"count": 3, "sum": 5.0, "min": -1, "max": 5, "not_finite": 1}
+    assert orjson.loads(orjson.dumps(node.as_dict()))["measures"] == {"episode/ticks": total}
+    found = parsed(exposition(node.samples()))
+    one = (("actor", "main"), ("name", "episode/ticks"), ("replica", "one"))
+    assert [found[f"sparring_measure_{what}"][one] for what in ("count", "sum", "min", "max")] == [2, 6, 1, 5]
+    assert sum(found["sparring_measure_count"].values()) == 3
+    assert sum(found["sparring_measure_not_finite_total"].values()) == 1
+
+
+def test_a_measure_without_a_finite_value_has_no_bounds() -> None:
+    found = parsed(exposition(NodeReport([replace(ONE, measures=measures(math.nan))]).samples()))
+    assert list(found["sparring_measure_sum"].values()) == [0]
+    assert "sparring_measure_min" not in found
 
 
 def test_a_blocked_replica_is_degraded() -> None:

@@ -1,5 +1,9 @@
+import math
+import pickle
+
 import pytest
 
+from app.metrics.measures import Measures
 from app.metrics.reports import ReplicaReport
 from app.stores.metrics import EPISODES_KEPT, REPLICAS_KEPT_S, UPDATES_KEPT, Episode, MetricStore, Update
 from app.types import Purpose
@@ -100,4 +104,15 @@ async def test_the_services_counters_outlive_its_replicas() -> None:
     await store.report([], {"starts": 2})
     await store.hear(report("gone", 1))
     await store.forget("gone")
-    assert await store.service() == ({"starts": 2}, [])
+    assert await store.service() == ({"starts": 2}, [], {})
+
+
+async def test_measures_of_many_replicas_add_up_and_outlive_them() -> None:
+    store = MetricStore()
+    for values in ((1.0, 5.0), (-2.0,), (math.nan,)):
+        measures = Measures()
+        for value in values:
+            measures.add("reward", value)
+        await store.report([], {}, pickle.loads(pickle.dumps(measures.as_dict())))  # noqa: S301  # As Ray does.
+    told = (await store.service()).measures
+    assert told == {"reward": {"count": 3, "sum": 4.0, "min": -2.0, "max": 5.0, "not_finite": 1}}
