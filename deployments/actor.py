@@ -132,6 +132,7 @@ class ActorReplica:
         if self._ports is not None:
             await self._ports.until_left(LEAVE_S if self._plane.table.games.moved else 0.0)
         await self._plane.table.end_all()
+        await self._agents.close()
         if self._ports is not None:
             await self._ports.close()
         for task in self._tasks:

@@ -136,6 +136,7 @@ class Admin:
             "healthy": report.healthy,
             "ready": report.ready,
             "degraded": report.degraded,
+            "stuck": report.stuck,
         }
         return HttpReply(_OK if shown[wanted] else 503, orjson.dumps(shown))
 

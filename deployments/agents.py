@@ -1,18 +1,24 @@
 """Builds the agents of an actor replica, with the models that they ask and the buffers that they fill."""
 
+import asyncio
+import logging
 import secrets
 from collections import Counter, OrderedDict
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from dataclasses import dataclass
+from functools import partial
 from typing import Any, Final, cast
 
 from ray.serve.handle import DeploymentHandle
 
 from app.agents.agent import Agent, AgentContext
+from app.agents.blocking import BlockingAgent, BlockingContext, Offloaded, check_blocking
+from app.agents.bridge import on_loop
 from app.agents.observed import Observed
+from app.agents.threads import ThreadPool
 from app.agents.unroll import Unroll
 from app.config.root import ExperimentConfig
-from app.config.serving import AgentConfig
+from app.config.serving import ActorConfig, AgentConfig
 from app.errors import BadRequestError
 from app.models.placement import LocalModel
 from app.models.queue import Model
@@ -31,6 +37,8 @@ from deployments.reporter import Reporter
 
 SESSIONS_REMEMBERED: Final = 10_000
 """Newest session ids whose plays are counted; one that comes back later begins to count anew."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +70,8 @@ class AgentMaker:
         self._trial = trial
         self._following: list[Coroutine[Any, Any, None]] = []
         self._agents = {name: args.config.agents[name] for name in self._actor.agents}
-        self._classes = {name: cast("type[Agent]", load_plugin(a.factory)) for name, a in self._agents.items()}
+        self._classes = {name: _agent_class(name, agent) for name, agent in self._agents.items()}
+        self._threads = _threads(self._actor) if any(agent.blocking for agent in self._agents.values()) else None
         self._players = [name for name, agent in self._agents.items() if agent.role == "player"]
         self._observers = [name for name, agent in self._agents.items() if agent.role == "observer"]
         self._models = {a.model: self._model(a.model, remote_models) for a in self._agents.values() if a.model}
@@ -82,6 +91,16 @@ class AgentMaker:
         """Returns the version of each local model's newest weights."""
         local = {name: model for name, model in self._models.items() if isinstance(model, LocalModel)}
         return {name: str(model.engine.version) for name, model in local.items()}
+
+    def stuck(self) -> list[str]:
+        """Returns the calls of blocking agents that run although nobody waits for them any more."""
+        return [] if self._threads is None else self._threads.stuck()
+
+    async def close(self) -> None:
+        """Ends the threads of blocking agents; a stuck one ends with the process, and is logged."""
+        if self._threads is not None:
+            for call in await self._threads.close():
+                _log.warning("a blocking agent's call is stuck and left behind: %s", call)
 
     def make(self, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
         """Returns a new agent: the one that the session's id names, or the actor's first; with those that observe.
@@ -107,12 +126,17 @@ class AgentMaker:
             purpose=purpose,
             rng=Draws(seed),
             model=self._models[agent.model] if agent.model else None,
-            unroll=self._unroll(agent.buffer) if purpose is Purpose.TRAIN and agent.buffer else None,
+            unroll=self._unroll(agent.buffer, blocking=agent.blocking)
+            if purpose is Purpose.TRAIN and agent.buffer
+            else None,
             report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks)),
             board=board,
             measure=self.reporter.measure,
         )
-        return self._classes[name](context, **agent.kwargs)
+        made = partial(self._classes[name], **agent.kwargs)
+        if self._threads is None or not agent.blocking:
+            return cast("Callable[[AgentContext], Agent]", made)(context)
+        return Offloaded(context, cast("Callable[[BlockingContext], BlockingAgent]", made), self._threads)
 
     def _plays_of(self, session: SessionId) -> int:
         """Returns how often a session has been played here, this time included."""
@@ -121,9 +145,12 @@ class AgentMaker:
             self._plays.popitem(last=False)
         return plays
 
-    def _unroll(self, buffer: str) -> Unroll:
+    def _unroll(self, buffer: str, *, blocking: bool) -> Unroll:
         self._episodes += 1
-        return Unroll(self._replica_number << 32 | self._episodes, self._actor.unroll_ticks, self.pushers[buffer].add)
+        emit = self.pushers[buffer].add
+        if blocking:  # Its unroll is called in a thread, and the pusher lives on the loop.
+            emit = on_loop(asyncio.get_running_loop(), emit)
+        return Unroll(self._replica_number << 32 | self._episodes, self._actor.unroll_ticks, emit)
 
     def _model(self, name: str, remote_models: dict[str, DeploymentHandle[Any]]) -> Model:
         config, seed = self._args.config.models[name], self._args.config.run.seed
@@ -137,3 +164,13 @@ class AgentMaker:
         spec = self._models[str(agent.model)].spec
         buffer = self._trial.buffer(str(agent.buffer))
         return Pusher(buffer, spec, self._actor.push_rows, self._actor.push_ms / 1000, self.counts)
+
+
+def _agent_class(name: str, agent: AgentConfig) -> type[Agent] | type[BlockingAgent]:
+    found = load_plugin(agent.factory)
+    check_blocking(found, name, blocking=agent.blocking)
+    return cast("type[Agent] | type[BlockingAgent]", found)
+
+
+def _threads(actor: ActorConfig) -> ThreadPool:
+    return ThreadPool(actor.threads.count, actor.threads.max_waiting, actor.limits.step_timeout_s)

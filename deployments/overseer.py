@@ -75,6 +75,7 @@ class Overseer:
             draining=lambda: table.draining,
             watchdog=self._watchdog,
             measures=self._reporter.measures,
+            stuck=watched.agents.stuck,
         )
         report = SelfReport(identity, parts)
         self._reporter.speak_of(report)

@@ -1,7 +1,7 @@
 """Puts together what a replica says of itself."""
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
@@ -53,6 +53,8 @@ class Parts:
     """Returns whether one of the replica's own tasks has ended."""
     draining: Callable[[], bool]
     watchdog: Watchdog | None = None
+    stuck: Callable[[], Sequence[str]] = list
+    """Returns the calls of blocking agents that nobody waits for any more."""
     measures: Measures = field(default_factory=Measures)
 
 
@@ -80,6 +82,7 @@ class SelfReport:
             healthy=healthy,
             ready=healthy and not parts.draining(),
             degraded=None if watchdog is None else watchdog.degraded(),
+            stuck=list(parts.stuck()),
             sessions=parts.sessions.by_purpose(),
             open_connections=0 if port is None else port.open_connections(),
             connections={} if port is None else dict(port.counts),

@@ -11,7 +11,7 @@ from app.agents.agent import Agent, AgentContext
 from app.agents.bridge import BlockingBoard, BlockingModel, on_loop
 from app.agents.threads import Call, ThreadPool
 from app.agents.unroll import Unroll
-from app.errors import SnapshotError
+from app.errors import PluginError, SnapshotError
 from app.seeding import Draws
 from app.sessions.session import EndCause
 from app.types import Purpose, SessionId, Version
@@ -96,6 +96,21 @@ class BlockingAgent(ABC):
         self.context.rng.count = cast("int", state["rng"])
         self.version = None if state["version"] is None else Version.parse(cast("str", state["version"]))
         vars(self).update(cast("dict[str, Tree]", state["attributes"]))
+
+
+def check_blocking(agent_class: object, name: str, *, blocking: bool) -> None:
+    """Does nothing where an agent's class is of the kind that its config says.
+
+    Raises:
+      PluginError: It blocks and the config says that it does not, or the other way round.
+    """
+    is_blocking = isinstance(agent_class, type) and issubclass(agent_class, BlockingAgent)
+    if is_blocking != blocking:
+        kind = "a BlockingAgent" if is_blocking else "no app.agents.blocking:BlockingAgent"
+        raise PluginError(
+            f"agent {name!r} is {getattr(agent_class, '__qualname__', agent_class)}, {kind}, and blocking is "
+            f"{str(blocking).lower()}; allowed is blocking: {str(is_blocking).lower()}"
+        )
 
 
 class Offloaded(Agent):

@@ -54,6 +54,9 @@ class AgentConfig(Component):
     role: Literal["player", "observer"] = "player"
     """``player``: answers sessions; ``observer``: sees every tick of every session of its game and answers none."""
 
+    blocking: bool = False
+    """The class is a ``BlockingAgent``: its plain functions run in the threads of ``actors.<name>.threads``."""
+
     model: Name | None = None
     """Model that it asks; null asks none."""
 
@@ -92,6 +95,16 @@ class ConnectionLimits(Config):
     idle_timeout_s: float = Field(600.0, gt=0)
     """Seconds without a byte, while no request is under way, after which a connection is closed; a peer that reads
     none of its replies for as long is closed too."""
+
+
+class Threads(Config):
+    """Threads of one actor replica for its agents with ``blocking: true``; without such agents there are none."""
+
+    count: int = Field(16, ge=1, le=1024)
+    """Calls that run at a time."""
+
+    max_waiting: int = Field(1_000, ge=1)
+    """Calls that may wait for a thread; the step of a further one is answered ``overloaded``."""
 
 
 class Autoscaling(Config):
@@ -170,6 +183,8 @@ class ActorConfig(Process):
     """Port that speaks gRPC, which all replicas share; null opens none."""
 
     limits: SessionLimits = SessionLimits()
+
+    threads: Threads = Threads()
 
     connections: ConnectionLimits = ConnectionLimits()
 

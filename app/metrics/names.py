@@ -27,6 +27,7 @@ READY: Final = Metric("sparring_replica_ready", "gauge", "1", "1 while the repli
 DEGRADED: Final = Metric("sparring_replica_degraded", "gauge", "1", "1 while the replica's event loop is blocked.")
 LOOP_LAG: Final = Metric("sparring_loop_lag_seconds", "gauge", "s", "Longest recent delay of the replica's event loop.")
 LOOP_BLOCKS: Final = Metric("sparring_loop_blocks_total", "counter", "1", "Times that the event loop stood still.")
+STUCK: Final = Metric("sparring_stuck_calls", "gauge", "1", "Calls of blocking agents that run and nobody waits for.")
 SESSIONS: Final = Metric("sparring_sessions", "gauge", "1", "Open sessions by purpose.")
 CONNECTIONS: Final = Metric("sparring_connections", "gauge", "1", "Open connections of the game port.")
 CONNECTIONS_TOTAL: Final = Metric(

@@ -31,6 +31,8 @@ class ReplicaReport:
     ready: bool
     degraded: str | None = None
     """What keeps its event loop from running; None while it runs."""
+    stuck: Sequence[str] = field(default_factory=list)
+    """Calls of blocking agents that run although nobody waits for them any more: which, for how long, and where."""
     sessions: Mapping[str, int] = field(default_factory=dict)
     """Open sessions by purpose."""
     open_connections: int = 0
@@ -122,6 +124,7 @@ def replica_samples(report: ReplicaReport) -> Iterable[Sample]:
     yield Sample(names.DEGRADED, own, report.degraded is not None)
     yield Sample(names.LOOP_LAG, own, report.loop_lag_s)
     yield Sample(names.LOOP_BLOCKS, own, report.loop_blocks)
+    yield Sample(names.STUCK, own, len(report.stuck))
     yield Sample(names.CONNECTIONS, own, report.open_connections)
     for purpose, number in report.sessions.items():
         yield Sample(names.SESSIONS, own | {"purpose": purpose}, number)

@@ -112,9 +112,19 @@ OPERATIONS: Final = (
 _COUNTS: Final[Schema] = {"type": "object", "additionalProperties": WHOLE}
 _TEXTS: Final[Schema] = {"type": "array", "items": TEXT}
 _DEGRADED: Final[Schema] = {"type": ["string", "null"], "description": "What keeps the event loop from running."}
+_STUCK: Final[Schema] = {**_TEXTS, "description": "Calls of blocking agents that nobody waits for any more."}
+_MEASURES: Final[Schema] = {
+    "type": "object",
+    "additionalProperties": _object(
+        count=WHOLE, sum={"type": "number"}, min={"type": ["number", "null"]}, max={"type": ["number", "null"]},
+        not_finite=WHOLE,
+    ),
+    "description": "What agents have measured, by name.",
+}  # fmt: skip
 _REPLICA: Final = _object(
     replica=TEXT, actor=TEXT, application=TEXT, host=TEXT, port=WHOLE, pid=WHOLE,
     healthy={"type": "boolean"}, ready={"type": "boolean"}, degraded=_DEGRADED,
+    stuck=_STUCK, measures=_MEASURES,
     sessions={**_COUNTS, "description": "Open sessions by purpose."}, open_connections=WHOLE,
     connections=_COUNTS, keys={"type": "object"}, usage={"type": "object", "additionalProperties": _COUNTS},
     loop_lag_s={"type": "number"}, loop_blocks=WHOLE, counts=_COUNTS,
@@ -124,12 +134,14 @@ _REPLICA: Final = _object(
 _SCHEMAS: Final[dict[str, Schema]] = {
     "Problem": _object(type=TEXT, title=TEXT, status=WHOLE, code=TEXT, detail=TEXT)
     | {"required": ["type", "title", "status", "code", "detail"]},
-    "Health": _object(replica=TEXT, healthy={"type": "boolean"}, ready={"type": "boolean"}, degraded=_DEGRADED),
+    "Health": _object(
+        replica=TEXT, healthy={"type": "boolean"}, ready={"type": "boolean"}, degraded=_DEGRADED, stuck=_STUCK
+    ),
     "Replica": _REPLICA,
     "Status": _object(**_REPLICA["properties"] | {"sessions": WHOLE, "purposes": _COUNTS}),
     "Node": _object(
         replicas={"type": "array", "items": _ref("Replica")}, silent=_TEXTS, sessions=WHOLE, connections=WHOLE,
-        counts=_COUNTS,
+        counts=_COUNTS, measures=_MEASURES,
     ),
     "Session": _object(
         id=TEXT, game=TEXT, agent=TEXT, purpose=_PURPOSE, seq=WHOLE, idle_s={"type": "number"}, replica=TEXT

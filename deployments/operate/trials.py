@@ -145,6 +145,8 @@ def state_of(heard: Heard) -> str:
         return f"silent for {heard.silent_s:.0f} s"
     if not report.healthy:
         return "failed"
+    if report.stuck and not report.degraded:
+        return f"{len(report.stuck)} stuck, the first: {report.stuck[0]}"
     return report.degraded or ("ready" if report.ready else "draining")
 
 

@@ -100,7 +100,14 @@ def node(*replicas: Replica, secret: str = SECRET) -> NodePeers:
 
 async def test_health_tells_what_blocks_the_loop_and_goes_on_to_be_healthy() -> None:
     shown = read(await admin(degraded="blocked in on_tick (agents.py:3)").show(get("/healthz")))
-    assert shown == {"replica": "one", "healthy": True, "ready": True, "degraded": "blocked in on_tick (agents.py:3)"}
+    blocked = {"degraded": "blocked in on_tick (agents.py:3)", "stuck": []}
+    assert shown == {"replica": "one", "healthy": True, "ready": True} | blocked
+
+
+async def test_health_names_the_calls_of_blocking_agents_that_are_stuck() -> None:
+    stuck = ["Planner.on_tick of session 's', for 9.0 s in on_tick (planner.py:3)"]
+    shown = read(await admin(stuck=stuck).show(get("/healthz")))
+    assert (shown["healthy"], shown["stuck"]) == (True, stuck)
 
 
 @pytest.mark.parametrize(("path", "claim"), [("/healthz", "healthy"), ("/readyz", "ready")])
