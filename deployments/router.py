@@ -84,5 +84,5 @@ def session_in(headers: Iterable[tuple[bytes, bytes]], query: bytes) -> str:
     """Returns the ``session`` field of a request; a header wins over the query."""
     for name, value in headers:
         if name.lower() == b"session":
-            return value.decode("latin-1")
+            return value.decode(errors="replace")
     return parse_qs(query.decode("latin-1")).get("session", [""])[0]

@@ -4,7 +4,7 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.errors import BodyTooLargeError
-from app.wire.http import HttpReply, HttpRequest
+from app.wire.http import HttpReply, HttpRequest, field_text
 
 
 async def read_request(request: Request, max_body_bytes: int) -> HttpRequest:
@@ -13,7 +13,9 @@ async def read_request(request: Request, max_body_bytes: int) -> HttpRequest:
     Raises:
       BodyTooLargeError: The body is above the limit.
     """
-    fields = dict(request.query_params) | dict(request.headers)  # A header wins over the query.
+    # A header wins over the query; Starlette would read its bytes as Latin-1.
+    headers = {name.decode("latin-1"): field_text(value) for name, value in request.headers.raw}
+    fields = dict(request.query_params) | headers
     path = str(request.scope["path"]).removeprefix(request.scope.get("root_path", ""))
     return HttpRequest(
         method=request.method.encode(),

@@ -162,8 +162,7 @@ def _version_header(answers: list[StepReply | StepError]) -> tuple[tuple[bytes, 
 
 
 def _reply(reply: StepReply) -> HttpReply:
-    session = reply.session.encode("latin-1", "replace").replace(b"\r", b"?").replace(b"\n", b"?")
-    headers = [(b"session", session), (b"seq", b"%d" % reply.seq)]
+    headers = [(b"session", reply.session.encode()), (b"seq", b"%d" % reply.seq)]
     if reply.version is not None:
         headers.append((b"policy_version", str(reply.version).encode()))
     if reply.resumed_at is not None:

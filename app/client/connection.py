@@ -125,7 +125,7 @@ class HttpConnection(asyncio.Protocol):
             raise ValueError(f"a line break in {method!r} {path!r} or in one of the headers {list(headers)!r}")
         waiter: asyncio.Future[Reply] = self._loop.create_future()
         self._waiters.append(waiter)
-        self._transport.write(head.encode("latin-1") + body)
+        self._transport.write(head.encode() + body)
         return waiter
 
     def _abort(self, reason: str) -> None:

@@ -62,7 +62,7 @@ class ReplyReader:
         self._header_bytes += len(name) + len(value)
         if self._header_bytes > MAX_HEADER_BYTES:
             raise BadReplyError(f"headers over {MAX_HEADER_BYTES} bytes")
-        self._headers[name.decode("latin-1").lower()] = value.decode("latin-1")
+        self._headers[name.decode("latin-1").lower()] = _text(value)
 
     def on_body(self, chunk: bytes) -> None:
         """Keeps one piece of the body."""
@@ -79,3 +79,11 @@ class ReplyReader:
         self.started = False
         body = self._chunks[0] if len(self._chunks) == 1 else b"".join(self._chunks)
         self._on_reply(Reply(status, self._headers, body), self._parser.should_keep_alive())
+
+
+def _text(value: bytes) -> str:
+    """Returns the text of a header: UTF-8, or Latin-1 where it is none."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")

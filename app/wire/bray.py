@@ -11,7 +11,7 @@ from typing import Final
 
 from app.errors import BadRequestError, BodyTooLargeError
 from app.wire.frames import HeadedReader
-from app.wire.steps import Credentials, StepReply, StepRequest, parse_kind
+from app.wire.steps import Credentials, StepReply, StepRequest, checked_session, parse_kind
 
 MAX_NAME_BYTES: Final = 32 * 1024
 """Largest session, step kind, key and token together; what the head of an HTTP request may have."""
@@ -64,6 +64,7 @@ class BrayReader(HeadedReader[BrayRequest]):
             key, token = data[key_at:token_at].decode(), data[token_at:body_at].decode()
         except UnicodeDecodeError as error:
             raise BadRequestError(f"session, step kind, key and token are UTF-8: {error}") from error
+        checked_session(session)
         credentials = Credentials(key, str(time), token) if key else None
         return BrayRequest(
             StepRequest(session, parse_kind(kind, session), data[body_at:end], credentials=credentials), time

@@ -79,6 +79,14 @@ class HttpReply(NamedTuple):
         )
 
 
+def field_text(value: bytes) -> str:
+    """Returns the text of a header or query: UTF-8, or Latin-1 where it is none."""
+    try:
+        return value.decode()
+    except UnicodeDecodeError:
+        return value.decode("latin-1")
+
+
 def refusal(error: StepError) -> HttpReply:
     """Returns the reply that tells a game core what went wrong (RFC 9457); it never holds a traceback."""
     title = error.code.replace("_", " ")

@@ -6,7 +6,7 @@ from urllib.parse import parse_qsl
 import httptools
 
 from app.errors import BadRequestError, BodyTooLargeError, ExpectationError, StepError
-from app.wire.http import HttpRequest
+from app.wire.http import HttpRequest, field_text
 
 MAX_HEAD_BYTES: Final = 32 * 1024
 """Largest request line and headers together."""
@@ -97,7 +97,7 @@ class HttpReader:
         if self._head_ended:
             return
         self._head_bytes += len(name) + len(value)
-        self._fields[_names.get(name) or _name(name)] = value.decode("latin-1")
+        self._fields[_names.get(name) or _name(name)] = field_text(value)
 
     def on_headers_complete(self) -> None:
         """Refuses a head that is too large, and a declared body above the limit before any of it is read."""
@@ -152,7 +152,7 @@ class HttpReader:
             raise self._refusal
         if not url.query:
             return url.path, fields
-        query = parse_qsl(url.query.decode("latin-1"), keep_blank_values=True)
+        query = parse_qsl(field_text(url.query), keep_blank_values=True)
         return url.path, {name.lower().replace("_", "-"): value for name, value in query} | fields
 
     def _take_upgrade(self, rest: bytes) -> None:

@@ -15,6 +15,7 @@ from app.wire.steps import (
     StepReply,
     StepRequest,
     check_protocol,
+    checked_session,
     error_text,
     minted_once,
     parse_kind,
@@ -130,7 +131,7 @@ def _step(step: pb.Step, credentials: Credentials | None) -> StepRequest:
     seq = step.seq if step.HasField("seq") else None
     if seq is not None and seq > MAX_SEQ:
         raise BadRequestError(f"seq is {seq}; allowed is a whole number up to {MAX_SEQ}")
-    session = step.session
+    session = checked_session(step.session)
     if not session:
         kind = parse_kind(kind, session)
         session = minted_once(kind, step.idempotency_key)

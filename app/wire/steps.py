@@ -2,6 +2,7 @@
 
 import base64
 import hashlib
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
@@ -22,6 +23,9 @@ DIGITS_MAX: Final = 18
 
 MAX_BATCH_STEPS: Final = 4096
 """Steps in one ``/steps`` request."""
+
+SESSION_CHARACTERS_MAX: Final = 256
+"""Longest session id."""
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 """A parsed JSON value."""
@@ -81,6 +85,7 @@ class StepReply(NamedTuple):
     """Whether the body is a JSON value."""
 
 
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f]")
 _KINDS: Final = {"": StepKind.TICK, "start": StepKind.START, "tick": StepKind.TICK, "stop": StepKind.STOP}
 _KINDS.update({"end": StepKind.STOP, "auto": StepKind.AUTO})
 _PURPOSES: Final = {str(purpose): purpose for purpose in Purpose}
@@ -92,7 +97,7 @@ def step_of(fields: Mapping[str, str], body: Body) -> StepRequest:
     Raises:
       BadRequestError: A field has a value that the protocol does not know.
     """
-    session = fields.get("session", "")
+    session = checked_session(fields.get("session", ""))
     kind = parse_kind(fields.get("step-kind", ""), session)
     seq, deadline = fields.get("seq"), fields.get("deadline-ms")
     return StepRequest(
@@ -197,6 +202,20 @@ def parse_json(body: bytes) -> Json:
     return value
 
 
+def checked_session(session: str) -> str:
+    """Returns a session id as it is.
+
+    Raises:
+      BadRequestError: It is too long, or no line of a log or header can hold it.
+    """
+    if len(session) > SESSION_CHARACTERS_MAX or (not session.isprintable() and _CONTROL.search(session)):
+        raise BadRequestError(
+            f"session is {session[:80]!r} of {len(session)} characters; allowed are up to {SESSION_CHARACTERS_MAX}, "
+            "without control characters (below 0x20, and 0x7f)"
+        )
+    return session
+
+
 def parse_kind(kind: str, session: str) -> StepKind:
     """Returns the kind of a step: a tick where none is given, and a tick without a session is stateless.
 
@@ -249,7 +268,7 @@ def _item(
         raise BadRequestError(f"seq is {seq!r}; allowed is a whole number from 0")
     own_purpose, own_deadline = item.get("purpose"), item.get("deadline_ms")
     return StepRequest(
-        session=session,
+        session=checked_session(session),
         kind=parse_kind(kind, session),
         body=_item_body(item),
         purpose=purpose if own_purpose is None else parse_purpose(str(own_purpose)),

@@ -55,12 +55,7 @@ CLASHES = [
         {
             "args": {
                 "config": RL,
-                "set": [
-                    "run.trial=second",
-                    "actors.main.host=0.0.0.0",
-                    "actors.main.access.allow_open=true",
-                    "actors.main.access.allow_open=true",
-                ],
+                "set": ["run.trial=second", "actors.main.host=0.0.0.0", "actors.main.access.allow_open=true"],
             }
         },
         "applications.1.actors.main.port: port 36390 on 0.0.0.0 is that of applications.0.actors.main.port already",

@@ -75,6 +75,7 @@ def test_the_session_is_read_from_header_or_query_and_the_header_wins() -> None:
     assert session_in([(b"Session", b"here")], b"session=there") == "here"
     assert session_in([(b"host", b"x")], b"step_kind=start&session=a%20b") == "a b"
     assert session_in([], b"") == ""
+    assert session_in([(b"session", "é".encode())], b"") == session_in([], b"session=%C3%A9") == "é"
 
 
 async def test_the_session_of_a_request_through_serves_port_is_found() -> None:

@@ -13,7 +13,8 @@ from app.errors import (
     StepError,
 )
 from app.types import Purpose, SessionId, StepKind, Version
-from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
+from app.wire.http import BYTES, JSON, HttpReply, HttpRequest, refusal
+from app.wire.http_reader import HttpReader
 from app.wire.routes import unserved
 from app.wire.steps import StepReply, StepRequest
 from deployments.steps import StepService
@@ -95,8 +96,18 @@ async def test_a_step_of_bytes_is_answered_with_bytes() -> None:
 
 async def test_a_session_id_cannot_smuggle_a_header_in() -> None:
     answerer = service(Table())
-    reply = await answerer.answer(request("/step", session="a\r\nset-cookie: x", step_kind="start"))
-    assert header(reply, b"session") == b"a??set-cookie: x"
+    with pytest.raises(BadRequestError, match="without control characters") as caught:
+        await answerer.answer(request("/step", session="a\r\nset-cookie: x", step_kind="start"))
+    assert b"set-cookie" not in refusal(caught.value).encoded().partition(b"\r\n\r\n")[0]
+
+
+async def test_a_session_id_is_the_same_one_in_header_and_json_and_leaves_as_utf_8() -> None:
+    answerer = service(Table())
+    data = "POST /step HTTP/1.1\r\nsession: partie-é鍵\r\nstep_kind: start\r\nContent-Length: 0\r\n\r\n".encode()
+    (started,) = HttpReader(100).feed(data)
+    assert header(await answerer.answer(started), b"session") == "partie-é鍵".encode()
+    (answer,) = await batch(answerer, [{"session": "partie-é鍵", "body": 1}])
+    assert (answer["session"], answer["body"]) == ("partie-é鍵", {"echo": 1})
 
 
 async def test_an_answer_that_is_no_json_is_the_agents_failure() -> None:

@@ -77,6 +77,13 @@ def test_an_empty_field_is_empty_in_header_and_query_alike() -> None:
     assert only(b"GET / HTTP/1.1\r\nseq:\r\npurpose: \r\n\r\n").fields == {"seq": "", "purpose": ""}
 
 
+@pytest.mark.parametrize(("sent", "text"), [("é鍵".encode(), "é鍵"), (b"\xe9", "é"), (b"plain", "plain")])
+def test_headers_and_queries_are_utf_8_or_else_latin_1(sent: bytes, text: str) -> None:
+    assert only(b"GET / HTTP/1.1\r\nsession: " + sent + b"\r\n\r\n").fields == {"session": text}
+    quoted = b"".join(b"%%%02X" % byte for byte in text.encode())
+    assert only(b"GET /?session=" + quoted + b" HTTP/1.1\r\n\r\n").fields == {"session": text}
+
+
 def test_a_query_is_decoded() -> None:
     assert only(b"GET /?session=a%20b%26c%C3%A9 HTTP/1.1\r\n\r\n").fields == {"session": "a b&cé"}
 

@@ -94,6 +94,8 @@ def test_a_batch_is_read_in_its_order_and_shares_who_asks() -> None:
         (pb.Request(request_id=7), "neither step nor batch"),
         (pb.Request(step=pb.Step(session="s", kind=9), request_id=7), "kind is 9"),  # type: ignore[arg-type]
         (pb.Request(step=pb.Step(session="s", purpose=9), request_id=7), "purpose 9"),  # type: ignore[arg-type]
+        (pb.Request(step=pb.Step(session="a\r"), request_id=7), "session is .* of 2 characters"),
+        (pb.Request(step=pb.Step(session="x" * 257), request_id=7), "allowed are up to 256"),
         (pb.Request(step=pb.Step(session="s", seq=2**63), request_id=7), "seq is 9223372036854775808"),
         (pb.Request(step=pb.Step(kind=pb.KIND_STOP), request_id=7), "a stop needs the session"),
         (

@@ -66,6 +66,10 @@ def test_kinds_and_what_they_mean_without_a_session(
 @pytest.mark.parametrize(
     ("field", "value", "message"),
     [
+        ("session", "a\nb", r"session is 'a\\nb' of 3 characters; allowed are up to 256, without control characters"),
+        ("session", "a\0", "session is"),
+        ("session", "\x7f", "session is"),
+        ("session", "x" * 257, "of 257 characters; allowed are up to 256"),
         ("step-kind", "tock", "step_kind is 'tock'; allowed are start, tick, stop"),
         ("step-kind", "START", "step_kind is 'START'"),
         ("purpose", "fun", "purpose is 'fun'; allowed are train, evaluate, play"),
@@ -81,6 +85,12 @@ def test_kinds_and_what_they_mean_without_a_session(
 def test_a_field_that_the_protocol_does_not_know_is_named(field: str, value: str, message: str) -> None:
     with pytest.raises(BadRequestError, match=message):
         step_of({"session": "s", field: value}, b"")
+
+
+@pytest.mark.parametrize("session", ["x" * 256, "partie é", "鍵" * 256, "a b", "\u200b", "\x80"])
+def test_any_other_text_names_a_session(session: str) -> None:
+    assert step_of({"session": session}, b"").session == session
+    assert batch([{"session": session}])[0].session == session
 
 
 def test_a_batch_keeps_the_order_of_its_items() -> None:
@@ -128,6 +138,8 @@ def test_a_batch_that_is_no_json_is_refused() -> None:
         (3, "a step is an object, got int"),
         (None, "a step is an object, got NoneType"),
         ({"session": 3}, "session and kind are text"),
+        ({"session": "a\t"}, r"session is 'a\\t' of 2 characters"),
+        ({"session": "é" * 257}, "session is 'é+' of 257 characters"),
         ({"session": "a", "kind": None}, "session and kind are text"),
         ({"session": "a", "kind": "tock"}, "step_kind is 'tock'"),
         ({"kind": "stop"}, "a stop needs the session"),
