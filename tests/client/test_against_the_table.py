@@ -25,7 +25,7 @@ TICKS = 20
 @asynccontextmanager
 async def served(table: Table) -> AsyncIterator[int]:
     """Yields the port where the table's sessions are played."""
-    service = StepService(table.table.step, table.table.step, _show, _show, 2**20)
+    service = StepService(table.table.step, _show, _show, 2**20)
     connections = Connections(service, 2**20)
     server = await asyncio.get_running_loop().create_server(partial(DetectingConnection, connections), "127.0.0.1", 0)
     try:
