@@ -199,6 +199,8 @@ class SessionTable:
             self._guard.bind(session.id, session.key)
         if (before := self.stopped.pop(session.id)) is not None:
             self.games.lose_reply(before.game)
+        if self.left:  # It may have been played before, and be about to be forgotten.
+            self._keep_snapshot(session)
 
     def leave(self, session: Session) -> None:
         """Lets a session go; its game with it, if nothing else is left of that."""
@@ -403,10 +405,16 @@ class SessionTable:
             _log.exception("the agent of session %r failed when its episode was ended: %s", session.id, cause)
 
     def _leave_all(self, game: Game) -> None:
+        """Lets all sessions of a game go, which is played on elsewhere: its snapshots stay."""
         for session in list(game.sessions.values()):
             self.leave(session)
+            self._keep_snapshot(session)
         for stopped in self.stopped.of_game(game.id):
             self.stopped.pop(stopped.reply.session)
+
+    def _keep_snapshot(self, session: Session) -> None:
+        """Takes back that a session's snapshot is to be forgotten."""
+        self.left = [left for left in self.left if left != (session.game.id, session.id)]
 
     def _is_open(self, session: Session) -> bool:
         return self.sessions.get(session.id) is session

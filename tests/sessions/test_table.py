@@ -826,6 +826,20 @@ async def test_a_session_is_saved_at_its_start_and_after_so_many_ticks() -> None
     assert table.table.left == [("s", "s")]
 
 
+async def test_the_snapshot_of_a_session_that_is_played_again_or_elsewhere_is_not_forgotten() -> None:
+    async def save(session: Session) -> None:
+        session.saved_seq = session.seq
+
+    table = Table(save=save, snapshot_every_ticks=3)
+    for session in ("again", "moved", "over"):
+        await table.start(session)
+    await table.stop("over")
+    await table.stop("again")
+    await table.start("again")
+    table.table.hand_on(table.table.sessions["moved"].game, "another")
+    assert table.table.left == [("over", "over")]
+
+
 async def test_every_error_is_counted_under_its_code() -> None:
     table = Table(max_games=1)
     await table.start("a")
