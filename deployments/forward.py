@@ -135,13 +135,22 @@ class Forwarding:
         self._owners.pop(game, None)
         if isinstance(error, ReplicaGoneError):
             await self._members.directory.leave(owner)
-            found = await self._owner(game)
-            if found is None:
-                raise SessionLostError(f"replica {owner} held session {request.session!r} and is gone") from error
-            return found
+            return await self._owner_after(owner, request, error)
         if request.seq is None and isinstance(error, ConnectionLostError) and error.sent:
             raise AgentError(f"replica {owner} closed the connection; whether it played the step is unknown") from error
         return owner
+
+    async def _owner_after(self, gone: str, request: StepRequest, error: ReplicaGoneError) -> str:
+        """Returns who holds a game whose replica is gone; a start of which nothing is left begins it anew here."""
+        try:
+            found = await self._owner(game_of(request.session))
+        except SessionLostError:
+            if request.kind is not StepKind.START:
+                raise
+            found = self._members.own.name
+        if found is None and request.kind is not StepKind.START:
+            raise SessionLostError(f"replica {gone} held session {request.session!r} and is gone") from error
+        return found or self._members.own.name
 
     def _remember(self, game: str, owner: str) -> None:
         self._owners[game] = owner

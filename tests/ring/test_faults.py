@@ -84,7 +84,7 @@ def test_no_row_is_handed_out_twice_when_a_replica_is_killed_that_records(cluste
                 recorded.update(steps_in(learner.next()))
         learner.buffer.close()
         result = game_core.result()
-        assert (result.lost_games, result.errors) == (0, 0)
+        assert (result.lost_games, result.errors) == (0, 0), result
         assert learner.buffer.stats().repeated_rows > 0
         assert [row for row, times in recorded.items() if times > 1] == []
 
