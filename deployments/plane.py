@@ -121,8 +121,7 @@ class GamePlane:
     async def sweep(self) -> None:
         """Closes idle sessions and lets go what is over."""
         await self.table.sweep()
-        left, self.table.left = self.table.left, []
-        if self.saver is not None and left:
+        if self.saver is not None and (left := self.table.take_left()):
             await self.saver.end(left)
         if ended := self.table.games.take_ended():
             await self.members.directory.release(ended, self.members.own.name)

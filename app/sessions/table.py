@@ -129,8 +129,8 @@ class SessionTable:
         """Open sessions."""
         self.games = Games(claim)
         self.stopped = StoppedSessions()
-        self.left: list[tuple[str, SessionId]] = []
-        """Games and sessions that left, where snapshots are kept; whoever reads it clears it."""
+        self._left: dict[tuple[str, SessionId], None] = {}
+        """Games and sessions whose snapshots are to be forgotten, in order."""
         self.draining = False
         self.counts = counts
 
@@ -139,6 +139,16 @@ class SessionTable:
 
     def __contains__(self, session: SessionId) -> bool:
         return session in self.sessions or session in self.stopped
+
+    @property
+    def left(self) -> list[tuple[str, SessionId]]:
+        """Returns games and sessions that left for good since they were last taken, where snapshots are kept."""
+        return list(self._left)
+
+    def take_left(self) -> list[tuple[str, SessionId]]:
+        """Returns what ``left`` does, each once."""
+        left, self._left = self._left, {}
+        return list(left)
 
     async def step(self, request: StepRequest) -> StepReply:
         """Returns the answer to one step; errors are counted by code.
@@ -199,8 +209,7 @@ class SessionTable:
             self._guard.bind(session.id, session.key)
         if (before := self.stopped.pop(session.id)) is not None:
             self.games.lose_reply(before.game)
-        if self.left:  # It may have been played before, and be about to be forgotten.
-            self._keep_snapshot(session)
+        self._left.pop((session.game.id, session.id), None)  # It may have been played before.
 
     def leave(self, session: Session) -> None:
         """Lets a session go; its game with it, if nothing else is left of that."""
@@ -212,7 +221,7 @@ class SessionTable:
         if self._guard is not None:
             self._guard.ended(session.id)
         if self._save is not None:
-            self.left.append((session.game.id, session.id))
+            self._left[session.game.id, session.id] = None
         self.games.close_if_over(session.game)
 
     def hand_on(self, game: Game, owner: str) -> None:
@@ -408,13 +417,9 @@ class SessionTable:
         """Lets all sessions of a game go, which is played on elsewhere: its snapshots stay."""
         for session in list(game.sessions.values()):
             self.leave(session)
-            self._keep_snapshot(session)
+            self._left.pop((game.id, session.id), None)
         for stopped in self.stopped.of_game(game.id):
             self.stopped.pop(stopped.reply.session)
-
-    def _keep_snapshot(self, session: Session) -> None:
-        """Takes back that a session's snapshot is to be forgotten."""
-        self.left = [left for left in self.left if left != (session.game.id, session.id)]
 
     def _is_open(self, session: Session) -> bool:
         return self.sessions.get(session.id) is session
