@@ -3,7 +3,7 @@
 from collections import Counter
 
 from app.config.serving import ActorConfig
-from deployments.game_port import DRAIN_S, ListeningPort, open_port, peer_host
+from deployments.game_port import DRAIN_S, ListeningPort, open_port
 from deployments.grpc_port import GrpcPort, open_grpc_port
 from deployments.listener.port import Service
 from deployments.port import PortGuard
@@ -12,12 +12,10 @@ from deployments.port import PortGuard
 class ClientPorts:
     """Opened together, drained together."""
 
-    def __init__(self, shared: ListeningPort | None, direct: ListeningPort, grpc: GrpcPort | None, host: str) -> None:
+    def __init__(self, shared: ListeningPort | None, direct: ListeningPort, grpc: GrpcPort | None) -> None:
         self._shared = shared
         self._direct = direct
         self._grpc = grpc
-        self.endpoint = f"{host}:{direct.port}"
-        """``host:port`` where this very replica answers."""
 
     @property
     def counts(self) -> Counter[str]:
@@ -70,4 +68,4 @@ async def open_client_ports(
       PortInUseError: Somebody else listens on gRPC's port.
     """
     shared = None if guard is None else await open_port(config, service, guard.port, shared=True)
-    return ClientPorts(shared, direct, await open_grpc_port(config, service, owner), peer_host(config))
+    return ClientPorts(shared, direct, await open_grpc_port(config, service, owner))

@@ -109,7 +109,7 @@ class Agent(ABC):
     def state_dict(self) -> Tree:
         """Returns all that the next tick depends on."""
         state = {name: value for name, value in vars(self).items() if name not in ("context", "version")}
-        return {"rng": self.context.rng.count, "version": _text(self.version), "attributes": state}
+        return {"rng": self.context.rng.count, "version": version_text(self.version), "attributes": state}
 
     async def load_state_dict(self, state: Tree) -> None:
         """Takes over the state of another replica's agent.
@@ -120,13 +120,15 @@ class Agent(ABC):
         if not isinstance(state, dict) or not isinstance(state.get("attributes"), dict):
             raise SnapshotError(f"the state of a {type(self).__name__} has attributes, got {type(state).__name__}")
         self.context.rng.count = cast("int", state["rng"])
-        self.version = _version(cast("str | None", state["version"]))
+        self.version = version_of_text(cast("str | None", state["version"]))
         vars(self).update(cast("dict[str, Tree]", state["attributes"]))
 
 
-def _text(version: Version | None) -> str | None:
+def version_text(version: Version | None) -> str | None:
+    """Returns a version as a state holds it."""
     return None if version is None else str(version)
 
 
-def _version(text: str | None) -> Version | None:
+def version_of_text(text: str | None) -> Version | None:
+    """Returns the version of ``version_text``."""
     return None if text is None else Version.parse(text)

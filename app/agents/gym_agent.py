@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, field_validator
 
-from app.agents.agent import Agent, AgentContext
+from app.agents.agent import Agent, AgentContext, version_of_text, version_text
 from app.agents.unroll import Step
 from app.errors import BadPayloadError, ModelMismatchError, SparringError
 from app.models.queue import GREEDY, Question
@@ -130,8 +130,8 @@ class GymAgent(Agent):
         """Returns what the episode depends on; weights stay where they are."""
         return {
             "rng": self.context.rng.count,
-            "version": _version_text(self.version),
-            "pinned": _version_text(self._pinned),
+            "version": version_text(self.version),
+            "pinned": version_text(self._pinned),
             "greedy": self._greedy,
             "return": self._return,
             "ticks": self._ticks,
@@ -144,7 +144,7 @@ class GymAgent(Agent):
         """Takes over an episode; one that plays a pinned version holds it here as well."""
         held = cast("dict[str, Any]", state)
         self.context.rng.count = held["rng"]
-        self.version = None if held["version"] is None else Version.parse(held["version"])
+        self.version = version_of_text(held["version"])
         self._greedy, self._return, self._ticks = held["greedy"], held["return"], held["ticks"]
         self._acted, self._whole = held["acted"], held["whole"]
         if held["pinned"] is not None:
@@ -203,10 +203,6 @@ class GymAgent(Agent):
                 f"action_mask is {given!r}; allowed are {self._spec.actions} flags, at least one true"
             )
         return np.array(flags, bool)
-
-
-def _version_text(version: Version | None) -> str | None:
-    return None if version is None else str(version)
 
 
 def _end(terminated: bool) -> RowKind:
