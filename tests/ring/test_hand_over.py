@@ -55,7 +55,16 @@ def pids(service: Service, replicas: int) -> dict[str, int]:
 def kill(pid: int) -> None:
     """Kills a process and waits until it is gone, and its sockets with it."""
     os.kill(pid, signal.SIGKILL)
-    wait_until(lambda: not psutil.pid_exists(pid) or psutil.Process(pid).status() == psutil.STATUS_ZOMBIE, "it is gone")
+    wait_until(lambda: _is_gone(pid), "it is gone")
+
+
+def _is_gone(pid: int) -> bool:
+    """Whether the last thread has ended: until then the process holds its sockets, though its state may be zombie."""
+    try:
+        threads = os.listdir(f"/proc/{pid}/task")
+        return len(threads) == 1 and psutil.Process(pid).status() == psutil.STATUS_ZOMBIE
+    except (FileNotFoundError, ProcessLookupError, psutil.NoSuchProcess):
+        return True
 
 
 @pytest.mark.parametrize("every", [1, 5])
