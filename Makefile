@@ -8,7 +8,7 @@ TESTS ?=
 ARGS ?=
 
 # A selection may leave a part without tests, which pytest ends with 5; without a selection that is a failure.
-pytest = $(BIN)/pytest -m "$(1)" $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
+pytest = $(BIN)/pytest -m "$(1)" $(2) $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test lint bench clean
@@ -30,7 +30,7 @@ demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; 
 	@$(BIN)/sparring launch --config configs/rl.yaml
 
 test: $(STAMP) ## Runs the unit tests, the C++ client, what starts Ray, then the commands end to end.
-	$(call pytest,not ray and not e2e and not cpp)
+	$(call pytest,not ray and not e2e and not cpp,-n 3 --dist worksteal)
 	$(call pytest,cpp)
 	$(call pytest,ray)
 	$(call pytest,e2e)

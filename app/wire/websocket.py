@@ -4,6 +4,7 @@ import logging
 from typing import Final
 
 from websockets.datastructures import Headers
+from websockets.exceptions import InvalidHeader
 from websockets.frames import CloseCode, Frame, Opcode
 from websockets.http11 import Request
 from websockets.protocol import OPEN
@@ -20,8 +21,15 @@ _log.setLevel(logging.WARNING)  # The library tells of each connection.
 
 
 def handshake(request: HttpRequest) -> tuple[bytes, bool]:
-    """Returns the reply to a request for a WebSocket, and whether the connection speaks it from now on."""
-    asked = Request(request.path, Headers(request.fields))
+    """Returns the reply to a request for a WebSocket, and whether the connection speaks it from now on.
+
+    Raises:
+      BadRequestError: A header field holds what none may hold.
+    """
+    try:
+        asked = Request(request.path, Headers(request.fields))
+    except InvalidHeader as error:
+        raise BadRequestError(f"the request for a WebSocket is refused: {error}") from error
     response = ServerProtocol(logger=_log).accept(asked)
     return response.serialize(), response.status_code == SWITCHING
 

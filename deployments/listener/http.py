@@ -62,7 +62,10 @@ class HttpConnection(OrderedConnection[HttpRequest]):
         from app.wire.websocket import handshake  # noqa: PLC0415  # Few need the library, and all would wait for it.
         from deployments.listener.websocket import WebSocketConnection  # noqa: PLC0415  # As above.
 
-        reply, accepted = handshake(upgrade)
+        try:
+            reply, accepted = handshake(upgrade)
+        except StepError as error:
+            reply, accepted = refusal(error).encoded(close=True), False
         if not accepted:
             self._put(reply, close=True)
             return

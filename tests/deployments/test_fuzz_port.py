@@ -22,7 +22,7 @@ from app.wire import messages_pb2 as pb
 from app.wire.http import HttpReply, HttpRequest
 from app.wire.steps import StepReply, StepRequest
 from tests.deployments.wire_client import WAIT_S, Client, Listener, listening, post
-from tests.deployments.wire_frames import bray, bray_reply, native, native_reply, step
+from tests.deployments.wire_frames import UPGRADE, bray, bray_reply, native, native_reply, step
 
 FUZZ_S = float(os.environ.get("SPARRING_FUZZ_S", "5"))
 SEED = int(os.environ.get("SPARRING_FUZZ_SEED", "0"))
@@ -31,10 +31,6 @@ ANSWER_S = 5.0
 """Longest time in which a good client is answered while all others talk nonsense."""
 GROWTH_BYTES = 24 * 2**20
 MAX_BODY_BYTES = 4096
-UPGRADE = (
-    b"GET /ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
-    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
-)
 SEEDS = [
     post("/step", b"x" * 50, session="s", step_kind="start"),
     post("/steps?purpose=play", b"[]") * 5,
@@ -73,6 +69,7 @@ class Echo:
         return [StepReply(step.session, b"", 0) for step in steps]
 
 
+@pytest.mark.timeout(60 + 2 * FUZZ_S)
 def test_the_port_survives_any_bytes(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)
     troubles: list[dict[str, Any]] = []

@@ -6,6 +6,12 @@ import struct
 from app.wire import messages_pb2 as pb
 from tests.deployments.wire_client import WAIT_S, Client
 
+UPGRADE = (
+    b"GET /ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n"
+    b"Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n"
+)
+"""A request for a WebSocket."""
+
 
 def bray(session: str, kind: str = "tick", body: bytes = b"", *, time: int = 0) -> bytes:
     """Returns a request in Bray's framing."""

@@ -68,6 +68,11 @@ def test_a_bad_handshake_is_refused(field: str, value: str) -> None:
     assert reply.startswith(b"HTTP/1.1 4")
 
 
+def test_a_field_that_no_header_may_hold_is_refused() -> None:
+    with pytest.raises(BadRequestError, match="sec-websocket-key"):
+        handshake(HttpRequest(b"GET", "/ws", HANDSHAKE | {"sec-websocket-key": "dGh\u07dc"}, b"", True))
+
+
 def test_messages_may_come_byte_by_byte_and_many_in_one_piece() -> None:
     messages = [b"a", b"b" * 200, b"", b"c" * 1000]
     assert read(sent(*messages))[0] == messages

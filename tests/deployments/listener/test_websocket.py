@@ -9,7 +9,7 @@ from websockets.exceptions import ConnectionClosed, InvalidStatus
 from app.wire import messages_pb2 as pb
 from tests.deployments.echo_service import EchoService
 from tests.deployments.wire_client import WAIT_S, Listener, eventually, listening, post
-from tests.deployments.wire_frames import step
+from tests.deployments.wire_frames import UPGRADE, step
 
 
 @asynccontextmanager
@@ -103,6 +103,7 @@ async def test_a_silent_peer_is_pinged_and_stays_while_it_answers() -> None:
         socket.transport.pause_reading()  # It answers no ping any more.
         await eventually(lambda: not listener.connections.open)
         assert listener.connections.counts["connections_idle"] == 1
+        socket.transport.abort()  # It would wait for a goodbye that it does not read.
 
 
 async def test_other_paths_and_bad_handshakes_are_refused() -> None:
@@ -113,6 +114,11 @@ async def test_other_paths_and_bad_handshakes_are_refused() -> None:
         assert caught.value.response.status_code == 400
         async with listener.client() as client:
             client.send(b"GET /ws HTTP/1.1\r\nConnection: Upgrade\r\nUpgrade: websocket\r\n\r\n")
+            reply = await client.reply()
+            assert (reply.status, reply.headers["connection"]) == (400, "close")
+            assert await client.rest() == b""
+        async with listener.client() as client:
+            client.send(UPGRADE.replace(b"dGhl", "dGh\u07dc".encode()))
             reply = await client.reply()
             assert (reply.status, reply.headers["connection"]) == (400, "close")
             assert await client.rest() == b""
