@@ -84,6 +84,7 @@ def test_the_modules_alone_import_no_mlflow() -> None:
     assert subprocess.run([sys.executable, "-c", code], timeout=30, check=False).returncode == 0
 
 
+@pytest.mark.mlflow
 def test_eight_processes_may_start_at_once_on_one_new_file_and_send_no_telemetry(tmp_path: Path) -> None:
     uri = tracking_uri(None, tmp_path / "state")
     command = [sys.executable, "-c", EIGHT, uri, str(tmp_path / "state")]

@@ -16,6 +16,8 @@ from app.stores.mlflow_store import ModelRegistry, prepare, tracking_uri
 from train.mlflow_run import TrackedTrial
 from train.tracking import Tracker
 
+pytestmark = pytest.mark.mlflow
+
 STEP_S = 0.005
 """A quick training step: what logging may take of it is 5 %."""
 

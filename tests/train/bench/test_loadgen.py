@@ -23,7 +23,10 @@ from train.bench.compiling import load_generator
 from train.bench.generator import Load, LoadError, Mode, Window, run_load
 from train.bench.limit import bare_server
 
-pytestmark = pytest.mark.skipif(shutil.which(os.environ.get("CXX") or "g++") is None, reason="needs a C++ compiler")
+pytestmark = [
+    pytest.mark.cpp,
+    pytest.mark.skipif(shutil.which(os.environ.get("CXX") or "g++") is None, reason="needs a C++ compiler"),
+]
 
 QUICK = Load(Mode.HTTP, 0, connections=2, seconds=0.1, warmup_s=0.0)
 
