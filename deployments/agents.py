@@ -20,8 +20,8 @@ from app.agents.unroll import Unroll
 from app.config.root import ExperimentConfig
 from app.config.serving import ActorConfig, AgentConfig
 from app.errors import BadRequestError
+from app.models.model import Model
 from app.models.placement import LocalModel
-from app.models.queue import Model
 from app.plugins import load_plugin
 from app.seeding import Draws, derive
 from app.sessions.blackboard import Board

@@ -6,18 +6,18 @@ from typing import Any, cast
 
 import numpy as np
 import torch
-from numpy.typing import NDArray
 from ray import serve
 
 from app.config.serving import ModelConfig
 from app.models.engine import Answer
-from app.models.placement import pin
+from app.models.placement import check_batch, pin
+from app.models.question import Leaves
 from app.stores.trial import Trial
 from app.types import UNTRAINED, Arrays, Version
 from deployments.models import build_engine, follow
 
-Item = tuple[NDArray[np.generic], Version | None]
-"""One caller's observations [B, …] and the version that is to answer; None for the newest."""
+Item = tuple[Leaves, Leaves, Version | None]
+"""One caller's observations and states by leaves, each [B, …], and the version that is to answer; None: the newest."""
 
 
 class ModelReplica:
@@ -38,21 +38,15 @@ class ModelReplica:
         batched.set_max_batch_size(config.batching.max_calls)
         batched.set_batch_wait_timeout_s(config.batching.wait_ms / 1000)
 
-    async def forward(self, observations: NDArray[np.generic], version: Version | None) -> Answer:
-        """Returns the answer to one caller's observations, [B, …].
+    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
+        """Returns the answer to one caller's batch, given and taken by leaves, each [B, …].
 
         Raises:
-          ValueError: They do not have the model's shape and dtype; no other caller notices.
+          ValueError: It does not fit the model; no other caller notices.
           ModelMismatchError: The version is no longer kept; nor does one of another version.
         """
-        spec = self._engine.spec
-        fits = observations.shape[1:] == spec.observation_shape and observations.dtype == spec.observation_dtype
-        if not fits or not len(observations):
-            raise ValueError(
-                f"observations are {observations.dtype} {observations.shape}; "
-                f"the model takes {spec.observation_dtype} [B, {spec.observation_shape}]"
-            )
-        answer = await self._batched((observations, version))
+        check_batch(self._engine.spec, inputs, states)
+        answer = await self._batched((inputs, states, version))
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -72,23 +66,23 @@ class ModelReplica:
     async def _batched(self, items: list[Item]) -> list[Answer | Exception]:
         """Returns an answer or an error for each caller; callers of one version are answered by one pass."""
         groups: dict[Version | None, list[int]] = {}
-        for at, (_, version) in enumerate(items):
+        for at, (*_, version) in enumerate(items):
             groups.setdefault(version, []).append(at)
         outcomes: dict[int, Answer | Exception] = {}
         for version, members in groups.items():
-            outcomes.update(await self._answer([items[at][0] for at in members], members, version))
+            outcomes.update(await self._answer([items[at] for at in members], members, version))
         return [outcomes[at] for at in range(len(items))]
 
     async def _answer(
-        self, parts: list[NDArray[np.generic]], members: list[int], version: Version | None
+        self, parts: list[Item], members: list[int], version: Version | None
     ) -> dict[int, Answer | Exception]:
         """Returns the answers of one version, or the one error that all who asked it are told."""
         try:
             if version is not None:
                 await pin(self._engine, version, self._fetch)
-            whole = self._engine.forward(np.concatenate(parts), version)
+            inputs = [np.concatenate(leaves) for leaves in zip(*(part[0] for part in parts), strict=True)]
+            states = [np.concatenate(leaves) for leaves in zip(*(part[1] for part in parts), strict=True)]
+            whole = self._engine.forward(inputs, states, version)
         except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each caller is told.
             return dict.fromkeys(members, error)
-        ends = np.cumsum([len(part) for part in parts])[:-1]
-        split = zip(members, np.split(whole.logits, ends), np.split(whole.value, ends), strict=True)
-        return {at: Answer(logits, value, whole.version) for at, logits, value in split}
+        return dict(zip(members, whole.split([len(part[0][0]) for part in parts]), strict=True))

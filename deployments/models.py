@@ -5,17 +5,17 @@ import logging
 from collections.abc import Coroutine
 from typing import Any, cast
 
-import numpy as np
-from numpy.typing import NDArray
 from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
 
 from app.config.serving import ModelConfig
 from app.errors import ModelMismatchError
-from app.models.engine import Answer, TorchEngine
+from app.models.engine import Answer, Engine
+from app.models.model import Model
 from app.models.module import build_module
 from app.models.placement import LocalModel, RemoteModel
-from app.models.queue import Model
+from app.models.question import Leaves
+from app.models.torch_engine import TorchEngine
 from app.stores.weights_client import Weights
 from app.types import UNTRAINED, Arrays, Version
 
@@ -33,7 +33,7 @@ def build_engine(config: ModelConfig, seed: int, first: Arrays | None, device: s
     return engine
 
 
-async def follow(engine: TorchEngine, weights: Weights) -> None:
+async def follow(engine: Engine, weights: Weights) -> None:
     """Takes up new weights for as long as it runs; between two batches, since both run on one event loop."""
     while True:
         try:
@@ -62,9 +62,9 @@ class RemoteReplicas:
         self._weights = weights
         self._letting_go: set[asyncio.Task[None]] = set()
 
-    async def forward(self, observations: NDArray[np.generic], version: Version | None) -> Answer:
-        """Returns the answer to observations [B, …]."""
-        return cast("Answer", await self._handle.forward.remote(observations, version))
+    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
+        """Returns the answer to a batch, given and taken by leaves."""
+        return cast("Answer", await self._handle.forward.remote(inputs, states, version))
 
     async def ensure(self, version: Version | None) -> Version:
         """Keeps a version where every replica can fetch it, and returns it; None means the newest.

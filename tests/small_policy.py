@@ -5,8 +5,14 @@ from collections.abc import Sequence
 import torch
 from torch import Tensor, nn
 
+from app.models.distributions.categorical import Categorical
 from app.models.module import PolicyOutput
-from app.models.spec import ModelSpec
+from app.models.spec import ArraySpec, ModelSpec
+
+
+def discrete(shape: tuple[int, ...], actions: int, dtype: str = "float32") -> ModelSpec:
+    """Returns the spec of a policy with one observation and one choice."""
+    return ModelSpec(ArraySpec(shape, dtype), Categorical(actions))
 
 
 class SmallPolicy(nn.Module):
@@ -14,7 +20,7 @@ class SmallPolicy(nn.Module):
 
     def __init__(self, inputs: int = 2, actions: int = 2) -> None:
         super().__init__()
-        self.spec = ModelSpec((inputs,), actions)
+        self.spec = discrete((inputs,), actions)
         self.policy = nn.Linear(inputs, actions)
         self.critic = nn.Linear(inputs, 1)
 
@@ -27,7 +33,7 @@ class TablePolicy(nn.Module):
 
     def __init__(self, logits: Sequence[float], inputs: int = 2) -> None:
         super().__init__()
-        self.spec = ModelSpec((inputs,), len(logits))
+        self.spec = discrete((inputs,), len(logits))
         self.logits = nn.Parameter(torch.tensor(logits))
 
     def forward(self, observation: Tensor) -> PolicyOutput:

@@ -6,6 +6,7 @@ from torch import nn
 from app.algorithms.learner import PpoLearner, PpoSettings, ReduceSum
 from app.algorithms.ppo import PpoCoefficients
 from app.config.training import TrainerConfig
+from app.models.spec import ModelSpec
 
 
 def make_optimizer(trainer: TrainerConfig, module: nn.Module) -> torch.optim.Optimizer:
@@ -15,13 +16,19 @@ def make_optimizer(trainer: TrainerConfig, module: nn.Module) -> torch.optim.Opt
 
 
 def make_learner(
-    trainer: TrainerConfig, module: nn.Module, optimizer: torch.optim.Optimizer, workers: int, reduce_sum: ReduceSum
+    trainer: TrainerConfig,
+    module: nn.Module,
+    spec: ModelSpec,
+    optimizer: torch.optim.Optimizer,
+    workers: int,
+    reduce_sum: ReduceSum,
 ) -> PpoLearner:
     """Returns the learner of the trainer's one input.
 
     Args:
       trainer: Its config.
       module: The network; where there are several workers, one that averages gradients over them.
+      spec: The network's shapes.
       optimizer: Of the network's parameters.
       workers: Number of workers.
       reduce_sum: Adds a tensor up over them.
@@ -36,4 +43,4 @@ def make_learner(
         minibatches=max(1, wanted.batch_rows // ppo.minibatch_rows),
         max_grad_norm=trainer.optimizer.max_grad_norm,
     )
-    return PpoLearner(module, optimizer, settings, workers, reduce_sum)
+    return PpoLearner(module, spec, optimizer, settings, workers, reduce_sum)

@@ -18,7 +18,7 @@ from torch import Tensor, nn
 
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError, SparringError
-from app.models.module import build_module, hash_of
+from app.models.module import build_module, hash_of, spec_of
 from app.replay.freshness import freshness
 from app.seeding import derive
 from app.stores.metrics import Update
@@ -105,7 +105,9 @@ class Worker:
         generation = self._same_on_all(weights.begin(self._hash) if self._rank == 0 else 0)
         self._publisher = Publisher(weights, trial.metrics, generation)
         reduce_sum = _reduce_over_workers if self._workers > 1 else _identity
-        self._learner = make_learner(self._config, self._wrapped, self._optimizer, self._workers, reduce_sum)
+        self._learner = make_learner(
+            self._config, self._wrapped, spec_of(self._module), self._optimizer, self._workers, reduce_sum
+        )
         self._saved_s = time.monotonic()
         self._releases: list[ray.ObjectRef[Any]] = []
         self._batch = -1

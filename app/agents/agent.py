@@ -9,7 +9,7 @@ from pydantic import BaseModel
 
 from app.agents.unroll import Unroll
 from app.errors import SnapshotError
-from app.models.queue import Model
+from app.models.model import Model
 from app.seeding import Draws
 from app.sessions.blackboard import Board
 from app.sessions.session import EndCause

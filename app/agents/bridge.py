@@ -7,7 +7,8 @@ from functools import partial
 from typing import Final, ParamSpec, TypeVar
 
 from app.errors import DeadlineExceededError
-from app.models.queue import Decision, Model, Question
+from app.models.model import Model
+from app.models.question import Decision, Question
 from app.sessions.blackboard import Board
 from app.types import Version
 

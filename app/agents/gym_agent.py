@@ -3,13 +3,14 @@
 from typing import Any, Final, cast
 
 import numpy as np
-from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from app.agents.agent import Agent, AgentContext, version_of_text, version_text
+from app.agents.json_arrays import everything_allowed, read_mask, read_observation, write_action
 from app.agents.unroll import Step
 from app.errors import BadPayloadError, ModelMismatchError, SparringError
-from app.models.queue import GREEDY, Question
+from app.models.distributions.action import draws_of
+from app.models.question import GREEDY, Question, first_state
 from app.sessions.session import EndCause
 from app.types import Purpose, RowKind, Version
 from app.wire.options import parse_options
@@ -41,10 +42,11 @@ class GymOptions(BaseModel):
 
 
 class GymAgent(Agent):
-    """Plays a game with discrete actions.
+    """Plays a game of observations and actions, as nested as the model's.
 
     A tick is ``{"observation": …, "reward": r, "action_mask": […]}``, where the reward is that of the previous action
-    and the mask is optional; the answer is ``{"action": a}``. A stop is ``{"observation": final, "reward": r,
+    and the mask is optional; the answer is ``{"action": a}``. Observation, mask and action are lists and numbers, in
+    objects where the model has names for its parts. A stop is ``{"observation": final, "reward": r,
     "terminated": bool, "truncated": bool}``. A start may carry ``{"model_version": "1.57", "greedy": true}``.
     """
 
@@ -64,8 +66,10 @@ class GymAgent(Agent):
         self._pinned: Version | None = None
         self._greedy = context.purpose is Purpose.EVALUATE
         self._unroll = context.unroll
-        self._dtype = np.dtype(self._spec.observation_dtype)
-        self._everything = np.ones(self._spec.actions, bool)
+        self._draws = draws_of(self._spec.actions)
+        self._everything = everything_allowed(self._spec)
+        self._state: Any = first_state(self._spec)
+        """The model's state behind the last tick, nested like the model's; None without one."""
         self._return = 0.0
         self._ticks = 0
         self._acted = False
@@ -88,26 +92,27 @@ class GymAgent(Agent):
     async def on_tick(self, payload: Payload) -> Payload:
         """Returns the action for an observation."""
         tick = _mapping("a tick", payload)
-        observation = self._observation(tick)
-        mask = self._mask(tick)
+        observation = read_observation(tick.get("observation"), self._spec.inputs)
+        mask = read_mask(tick.get("action_mask"), self._spec)
         self._take_reward(tick)
         unroll = self._unroll
         if unroll is not None:
             unroll.reached(observation)
-        uniform = GREEDY if self._greedy else self.context.rng.random()
+        uniforms = GREEDY if self._greedy else [self.context.rng.random() for _ in range(self._draws)]
         try:
-            decision = await self._model.decide(Question(observation, uniform, mask, self._pinned))
+            decision = await self._model.decide(Question(observation, uniforms, mask, self._pinned, self._state))
         except BaseException:
             if unroll is not None:  # The game core goes on without us: what comes next does not follow from here.
                 unroll.cut(RowKind.LOST, observation)
             raise
         if unroll is not None:
-            unroll.decided(Step(observation, self._everything if mask is None else mask, decision))
+            unroll.decided(Step(observation, self._everything if mask is None else mask, decision, self._state))
+        self._state = decision.state
         self._ticks += 1
         self._acted = True
         self.version = decision.version
         self.context.board.put("decision", decision)
-        return {"action": decision.action}
+        return {"action": write_action(decision.action)}
 
     async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
         """Ends the episode; one that the service ends is truncated and counts for no statistic."""
@@ -137,6 +142,7 @@ class GymAgent(Agent):
             "ticks": self._ticks,
             "acted": self._acted,
             "whole": self._whole,
+            "state": self._state,
             "unroll": None if self._unroll is None else self._unroll.state_dict(),
         }
 
@@ -146,7 +152,7 @@ class GymAgent(Agent):
         self.context.rng.count = held["rng"]
         self.version = version_of_text(held["version"])
         self._greedy, self._return, self._ticks = held["greedy"], held["return"], held["ticks"]
-        self._acted, self._whole = held["acted"], held["whole"]
+        self._acted, self._whole, self._state = held["acted"], held["whole"], held["state"]
         if held["pinned"] is not None:
             self._pinned = await self._hold(Version.parse(held["pinned"]))
         if held["unroll"] is None:
@@ -162,7 +168,7 @@ class GymAgent(Agent):
 
     def _stop(self, stop: dict[str, Any]) -> None:
         terminated, truncated = _boolean(stop, "terminated", False), _boolean(stop, "truncated", False)
-        observation = self._observation(stop) if "observation" in stop else None
+        observation = read_observation(stop["observation"], self._spec.inputs) if "observation" in stop else None
         self._take_reward(stop)
         if self._unroll is not None:
             self._unroll.cut(_end(terminated), observation)
@@ -179,30 +185,6 @@ class GymAgent(Agent):
             self.context.board.put("reward", reward)
             if self._unroll is not None:
                 self._unroll.reward(float(reward))
-
-    def _observation(self, payload: dict[str, Any]) -> NDArray[np.generic]:
-        try:
-            observation = np.asarray(payload.get("observation"), self._dtype)
-        except (TypeError, ValueError, OverflowError) as error:
-            raise BadPayloadError(f"observation is not an array of {self._dtype}: {error}") from error
-        if observation.shape != self._spec.observation_shape:
-            raise BadPayloadError(
-                f"observation has shape {observation.shape}; the model takes {self._spec.observation_shape}"
-            )
-        if not np.isfinite(observation).all():
-            raise BadPayloadError("observation holds NaN or infinity; allowed are finite numbers")
-        return observation
-
-    def _mask(self, tick: dict[str, Any]) -> NDArray[np.bool_] | None:
-        given = tick.get("action_mask")
-        if given is None:
-            return None
-        flags = given if isinstance(given, list) else []
-        if len(flags) != self._spec.actions or not all(flag in (0, 1) for flag in flags) or not any(flags):
-            raise BadPayloadError(
-                f"action_mask is {given!r}; allowed are {self._spec.actions} flags, at least one true"
-            )
-        return np.array(flags, bool)
 
 
 def _end(terminated: bool) -> RowKind:

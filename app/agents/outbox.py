@@ -1,13 +1,18 @@
 """Collects the trajectories of one replica into pushes: one call to the buffer costs as much as ten ticks."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from typing import Any, Final
 
 import numpy as np
 
 from app.agents.unroll import Row
+from app.models.columns import nested_parts
 from app.models.spec import ModelSpec
 from app.replay.rows import row_dtypes
 from app.types import Rows
+
+NESTED: Final = ("observation", "action", "action_mask", "state")
+"""Fields of a row that have a column for each leaf."""
 
 
 class Outbox:
@@ -22,6 +27,7 @@ class Outbox:
           full: Told that it is worth sending.
         """
         self._dtypes = row_dtypes(spec)
+        self._nested = {name: part for name, part in nested_parts(spec).items() if len(part)}
         self._push_rows = push_rows
         self._full = full
         self._rows: list[Row] = []
@@ -38,5 +44,9 @@ class Outbox:
     def take(self) -> Rows:
         """Takes all rows as columns."""
         rows, self._rows = self._rows, []
-        columns = dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
+        fields = dict(zip(Row._fields, zip(*rows, strict=True), strict=True))
+        columns: dict[str, Sequence[Any]] = {name: fields[name] for name in Row._fields if name not in NESTED}
+        for name, part in self._nested.items():
+            leaves = zip(*map(part.flatten, fields[name]), strict=True)
+            columns |= dict(zip(part.columns(name), leaves, strict=True))
         return {name: np.array(columns[name], dtype) for name, (dtype, _) in self._dtypes.items()}

@@ -4,9 +4,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
-from app.models.queue import Decision
+from app.models.question import Decision
 from app.types import RowKind, Version
 from app.wire.trees import Tree
 
@@ -14,17 +13,22 @@ from app.wire.trees import Tree
 class Step(NamedTuple):
     """An observation and what was decided about it; its reward is still to come."""
 
-    observation: NDArray[np.generic]
-    mask: NDArray[np.bool_]
+    observation: Any
+    """Nested like the model's."""
+    mask: Any
+    """Allowed choices, nested like the model's action; None at a leaf that has no choices."""
     decision: Decision
+    state: Any = None
+    """State before the tick, nested like the model's; None without one."""
 
 
 class Row(NamedTuple):
-    """One row of a trajectory, in the order of the columns of ``app.replay.rows``."""
+    """One row of a trajectory; ``app.replay.rows`` turns the nested ones into columns."""
 
-    observation: NDArray[np.generic]
-    action: int
-    action_mask: NDArray[np.bool_]
+    observation: Any
+    action: Any
+    action_mask: Any
+    state: Any
     reward: float
     log_prob: float
     value: float
@@ -56,6 +60,8 @@ class Unroll:
         self._emit = emit
         self._rows: list[Row] = []
         self._pending: Step | None = None
+        self._state: Any = None
+        """The model's state behind the last row."""
         self._tick = 0
 
     def reward(self, reward: float) -> None:
@@ -65,9 +71,10 @@ class Unroll:
         step, self._pending = self._pending, None
         if step.decision.version.generation > 0:  # The untrained model's ticks are answered, not learned from.
             self._rows.append(self._row(step, reward, RowKind.STEP))
+            self._state = step.decision.state
         self._tick += 1
 
-    def reached(self, observation: NDArray[np.generic]) -> None:
+    def reached(self, observation: Any) -> None:
         """Notes the next observation: a full trajectory is handed over."""
         if self._ticks is not None and len(self._rows) >= self._ticks:
             self.cut(RowKind.FULL, observation)
@@ -76,7 +83,7 @@ class Unroll:
         """Notes what was decided; the row waits for its reward."""
         self._pending = step
 
-    def cut(self, kind: RowKind, observation: NDArray[np.generic] | None) -> None:
+    def cut(self, kind: RowKind, observation: Any | None) -> None:
         """Ends the trajectory and hands it over.
 
         Args:
@@ -86,18 +93,20 @@ class Unroll:
         """
         rows, self._rows = self._rows, []
         pending, self._pending = self._pending, None
+        state = self._state
         if observation is None and pending is not None:
             observation = pending.observation
         if not rows:
             return
         if observation is None:
-            observation = rows[-1].observation
+            observation, state = rows[-1].observation, rows[-1].state
             if kind is not RowKind.TERMINATED:
                 del rows[-1]
         if rows:
-            nothing = Decision(0, 0.0, 0.0, Version(rows[-1].generation, rows[-1].version))
-            end = self._row(Step(observation, rows[-1].action_mask, nothing), 0.0, kind)
-            rows.append(end._replace(tick=rows[-1].tick + 1))
+            last = rows[-1]
+            nothing = Decision(last.action, 0.0, 0.0, Version(last.generation, last.version))
+            end = self._row(Step(observation, last.action_mask, nothing, state), 0.0, kind)
+            rows.append(end._replace(tick=last.tick + 1))
             self._emit(rows)
 
     def skip(self, ticks: int) -> None:
@@ -106,27 +115,48 @@ class Unroll:
 
     def state_dict(self) -> Tree:
         """Returns all that the next tick depends on."""
-        columns: Tree = {name: np.array([row[at] for row in self._rows]) for at, name in enumerate(Row._fields)}
+        columns: Tree = {name: _column([row[at] for row in self._rows]) for at, name in enumerate(Row._fields)}
         pending: Tree = None
         if self._pending is not None:
-            (observation, mask, (action, log_prob, value, version)) = self._pending
-            pending = [observation, mask, action, log_prob, value, version.generation, version.number]
-        return {"episode": self._episode, "tick": self._tick, "columns": columns, "pending": pending}
+            observation, mask, (action, log_prob, value, version, after), state = self._pending
+            pending = [observation, mask, action, log_prob, value, *version, after, state]
+        return {
+            "episode": self._episode,
+            "tick": self._tick,
+            "columns": columns,
+            "pending": pending,
+            "state": self._state,
+        }
 
     def load_state_dict(self, state: Tree) -> None:
         """Takes over what another replica has collected."""
         held = cast("dict[str, Any]", state)
         self._episode, self._tick = held["episode"], held["tick"]
-        columns = [column if column.ndim > 1 else column.tolist() for column in held["columns"].values()]
-        self._rows = [Row(*values) for values in zip(*columns, strict=True)]
+        self._state = held["state"]
+        self._rows = [Row(*values) for values in zip(*map(_values, held["columns"].values()), strict=True)]
         if held["pending"] is not None:
-            observation, mask, action, log_prob, value, *version = held["pending"]
-            self._pending = Step(observation, mask, Decision(action, log_prob, value, Version(*version)))
+            observation, mask, action, log_prob, value, generation, number, after, state = held["pending"]
+            decision = Decision(action, log_prob, value, Version(generation, number), after)
+            self._pending = Step(observation, mask, decision, state)
 
     def _row(self, step: Step, reward: float, kind: RowKind) -> Row:
-        action, log_prob, value, version = step.decision
+        action, log_prob, value, version, _ = step.decision
         weight = 1.0 if kind is RowKind.STEP else 0.0
         return Row(
-            step.observation, action, step.mask, reward, log_prob, value, int(kind), weight,
+            step.observation, action, step.mask, step.state, reward, log_prob, value, int(kind), weight,
             version.generation, version.number, self._episode, self._tick,
         )  # fmt: skip
+
+
+def _column(values: list[Any]) -> Tree:
+    """Returns plain numbers and arrays as one array, and nested values one by one."""
+    if all(isinstance(value, int | float | np.ndarray) for value in values):
+        return np.array(values)
+    return list(values)
+
+
+def _values(column: Any) -> list[Any]:
+    """Returns what ``_column`` was made of."""
+    if isinstance(column, np.ndarray):
+        return column.tolist() if column.ndim == 1 else list(column)
+    return list(column)

@@ -12,7 +12,10 @@ from torch.optim import Optimizer
 from app.algorithms.gae import gae
 from app.algorithms.ppo import PpoBatch, PpoCoefficients, PpoLoss, ppo_loss
 from app.errors import NonFiniteLossError
-from app.models.distributions import log_prob_and_entropy
+from app.models.columns import mask_columns, nested_parts
+from app.models.distributions.action import log_prob_and_entropy
+from app.models.module import call
+from app.models.spec import ModelSpec
 
 ReduceSum = Callable[[Tensor], Tensor]
 """Adds a tensor up over all workers; the identity where there is but one."""
@@ -34,27 +37,53 @@ class PpoSettings:
 class Rows(NamedTuple):
     """The rows that count, and what they were worth."""
 
-    observation: Tensor
-    action: Tensor
-    mask: Tensor
+    observation: list[Tensor]
+    """By leaves, each [N, …]."""
+    action: list[Tensor]
+    """By leaves, each [N, …]."""
+    mask: list[Tensor | None]
+    """By leaves of the action, each bool [N, choices]; None where there are no choices."""
     batch: PpoBatch
+
+    def at(self, rows: Tensor) -> "Rows":
+        """Returns these rows alone."""
+        return Rows(
+            [leaf[rows] for leaf in self.observation],
+            [leaf[rows] for leaf in self.action],
+            [None if leaf is None else leaf[rows] for leaf in self.mask],
+            PpoBatch(*(column[rows] for column in self.batch)),
+        )
 
 
 class PpoLearner:
     """Holds the network and its optimizer."""
 
     def __init__(
-        self, module: nn.Module, optimizer: Optimizer, settings: PpoSettings, workers: int, reduce_sum: ReduceSum
+        self,
+        module: nn.Module,
+        spec: ModelSpec,
+        optimizer: Optimizer,
+        settings: PpoSettings,
+        workers: int,
+        reduce_sum: ReduceSum,
     ) -> None:
         """Makes a learner.
 
         Args:
           module: The network; where there are several workers, one that averages gradients over them.
+          spec: The network's shapes.
           optimizer: Of the network's parameters.
           settings: How a batch is learned from.
           workers: Number of workers.
           reduce_sum: Adds up over the workers.
+
+        Raises:
+          ValueError: The model is no policy, or carries a state, which this learner does not unroll.
         """
+        if not spec.is_policy or len(spec.states):
+            raise ValueError("PPO learns policies without a state; the model is none, or its spec has a state")
+        self._spec = spec
+        self._columns = {name: part.columns(name) for name, part in nested_parts(spec).items()}
         self._module = module
         self._optimizer = optimizer
         self._settings = settings
@@ -77,7 +106,7 @@ class PpoLearner:
         total = torch.zeros(len(PpoLoss._fields))
         norm_sum, steps = 0.0, 0
         for _ in range(self._settings.epochs):
-            chunks = self._chunks(len(rows.action), shuffle)
+            chunks = self._chunks(len(rows.batch.weight), shuffle)
             sizes = self._reduce_sum(torch.tensor([float(len(chunk)) for chunk in chunks]))
             for chunk, size in zip(chunks, sizes.tolist(), strict=True):
                 if size == 0:
@@ -100,7 +129,7 @@ class PpoLearner:
     def _rows(self, batch: Mapping[str, Tensor]) -> tuple[Rows, float]:
         """Returns the rows that count with normalised advantages, and how much of the returns the value explains."""
         with torch.no_grad():
-            value = self._module(batch["observation"]).value
+            value = self._forward([batch[name] for name in self._columns["observation"]])[-1]
         value_cpu = value.float().cpu()
         advantage = torch.from_numpy(
             gae(
@@ -121,7 +150,7 @@ class PpoLearner:
         deviation = math.sqrt(max(square - mean**2, 0.0))
         variance = max(target_square - target_mean**2, 0.0)
         explained = 1 - square / variance if count and variance > 0 else 0.0
-        device = batch["observation"].device
+        device = batch["reward"].device
         counted = counted.to(device)
         ppo = PpoBatch(
             behaviour_log_prob=batch["log_prob"][counted],
@@ -129,9 +158,14 @@ class PpoLearner:
             target_value=target.to(device),
             weight=batch["weight"][counted],
         )
-        return Rows(
-            batch["observation"][counted], batch["action"][counted], batch["action_mask"][counted] > 0, ppo
-        ), explained
+        masked = mask_columns(self._spec)
+        masks = [batch[name][counted] > 0 if name in masked else None for name in self._columns["action_mask"]]
+        observation, action = ([batch[n][counted] for n in self._columns[what]] for what in ("observation", "action"))
+        return Rows(observation, action, masks, ppo), explained
+
+    def _forward(self, observation: list[Tensor]) -> list[Tensor]:
+        """Returns the inputs of the action's distribution by leaves, and the value behind them."""
+        return call(self._module, self._spec, observation, [])[0]
 
     def _chunks(self, rows: int, shuffle: torch.Generator) -> list[Tensor]:
         """Splits a permutation of the rows into as many minibatches as every worker makes; some may be empty."""
@@ -139,11 +173,10 @@ class PpoLearner:
 
     def _step(self, rows: Rows, chunk: Tensor, size: float) -> tuple[PpoLoss, float]:
         """Takes one optimizer step on a minibatch of ``size`` rows over all workers."""
-        chunk = chunk.to(rows.action.device)
-        output = self._module(rows.observation[chunk])
-        log_prob, entropy = log_prob_and_entropy(output.logits, rows.action[chunk], rows.mask[chunk])
-        batch = PpoBatch(*(column[chunk] for column in rows.batch))
-        loss = ppo_loss(log_prob, entropy, output.value, batch, self._settings.coefficients)
+        part = rows.at(chunk.to(rows.batch.weight.device))
+        *dist_inputs, value = self._forward(part.observation)
+        log_prob, entropy = log_prob_and_entropy(self._spec.actions, dist_inputs, part.action, part.mask)
+        loss = ppo_loss(log_prob, entropy, value, part.batch, self._settings.coefficients)
         self._optimizer.zero_grad(set_to_none=True)
         (loss.total * self._workers / size).backward()  # type: ignore[no-untyped-call]
         norm = float(nn.utils.clip_grad_norm_(self._module.parameters(), self._settings.max_grad_norm))

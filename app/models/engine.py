@@ -1,53 +1,56 @@
-"""Runs a policy network: the newest weights and a few pinned older ones."""
+"""What runs a network: the newest weights and a few pinned older ones."""
 
-import copy
-from collections import Counter, OrderedDict
-from typing import NamedTuple
+from collections.abc import Sequence
+from typing import NamedTuple, Protocol
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
-from torch import nn
 
-from app.models.module import from_arrays, spec_of
-from app.types import UNTRAINED, Arrays, Version
-
-PINNED_MAX = 8
-"""Pinned versions kept in memory beside those that are held; the least recently used leaves first."""
+from app.models.question import Leaves
+from app.models.spec import ModelSpec
+from app.types import Arrays, Version
 
 
 class Answer(NamedTuple):
     """What the network said about a batch, and which weights said it."""
 
-    logits: NDArray[np.float32]
-    """[B, actions]."""
-    value: NDArray[np.float32]
-    """[B]."""
+    outputs: Leaves
+    """The leaves of ``spec.answers``, each [B, …]."""
+    states: Leaves
+    """The leaves of the next state, each [B, …]; none without one."""
     version: Version
 
+    def split(self, rows: Sequence[int]) -> "list[Answer]":
+        """Returns the answers to parts of the batch of so many rows each."""
+        ends = np.cumsum(rows)[:-1]
+        outputs = [np.split(leaf, ends) for leaf in self.outputs]
+        states = [np.split(leaf, ends) for leaf in self.states]
+        return [
+            Answer([leaf[at] for leaf in outputs], [leaf[at] for leaf in states], self.version)
+            for at in range(len(rows))
+        ]
 
-class TorchEngine:
-    """Answers batches with torch on one device; weights change only between two batches."""
 
-    def __init__(self, module: nn.Module, device: str = "cpu") -> None:
-        self._newest = module.to(device).eval()
-        self._pinned: OrderedDict[Version, nn.Module] = OrderedDict()
-        self._holds: Counter[Version] = Counter()
-        self._device = device
-        self.spec = spec_of(module)
-        self.version = UNTRAINED
+class Engine(Protocol):
+    """Answers batches; weights change only between two of them."""
 
-    def forward(self, observations: NDArray[np.generic], version: Version | None = None) -> Answer:
-        """Returns the answer for observations [B, …] by the newest weights, or by those pinned as ``version``.
+    spec: ModelSpec
+    version: Version
+    """Of the newest weights."""
+
+    def forward(
+        self, inputs: Sequence[NDArray[np.generic]], states: Sequence[NDArray[np.generic]], version: Version | None
+    ) -> Answer:
+        """Returns the answer to a batch, by the newest weights or by those pinned as ``version``.
+
+        Args:
+          inputs: The leaves of the observation, each [B, …].
+          states: The leaves of the state, each [B, …]; none without one.
+          version: Who is to answer.
 
         Raises:
           KeyError: That version is not pinned.
         """
-        module = self._newest if version is None else self._module(version)
-        with torch.inference_mode():
-            logits, value = module(torch.from_numpy(observations).to(self._device))
-        answered_by = self.version if version is None else version
-        return Answer(logits.float().cpu().numpy(), value.float().cpu().numpy(), answered_by)
 
     def load(self, version: Version, arrays: Arrays) -> None:
         """Makes these the newest weights.
@@ -55,12 +58,9 @@ class TorchEngine:
         Raises:
           ModelMismatchError: They do not fit the model.
         """
-        from_arrays(self._newest, arrays)
-        self.version = version
 
     def has(self, version: Version) -> bool:
         """Returns whether the version is pinned."""
-        return version in self._pinned
 
     def pin(self, version: Version, arrays: Arrays | None = None) -> None:
         """Keeps a version beside the newest; without arrays, a copy of the newest weights.
@@ -68,27 +68,26 @@ class TorchEngine:
         Raises:
           ModelMismatchError: The weights do not fit the model.
         """
-        module = copy.deepcopy(self._newest)
-        if arrays is not None:
-            from_arrays(module, arrays)
-        self._pinned[version] = module
-        self._forget_old()
 
     def hold(self, version: Version) -> None:
         """Keeps a pinned version, however many follow, until it is released as often as it was held."""
-        self._holds[version] += 1
 
     def release(self, version: Version) -> None:
         """Takes one hold back."""
-        self._holds[version] -= 1
-        if self._holds[version] <= 0:
-            del self._holds[version]
-            self._forget_old()
 
-    def _forget_old(self) -> None:
-        for version in [v for v in self._pinned if v not in self._holds][:-PINNED_MAX]:
-            del self._pinned[version]
 
-    def _module(self, version: Version) -> nn.Module:
-        self._pinned.move_to_end(version)
-        return self._pinned[version]
+def check_answer(answer: Answer, spec: ModelSpec, rows: int) -> None:
+    """Does nothing where an answer has the leaves that the spec tells, each with so many rows.
+
+    Raises:
+      ValueError: It has not.
+    """
+    for what, part, leaves in (("answer", spec.answers, answer.outputs), ("next state", spec.states, answer.states)):
+        wanted = [(rows, *leaf.shape) for leaf in part.leaves]
+        got = [leaf.shape for leaf in leaves]
+        if got != wanted:
+            named = ", ".join(f"{path or what} {list(shape)}" for path, shape in zip(part.paths, wanted, strict=True))
+            raise ValueError(
+                f"the network's {what} to {rows} observations has the shapes {[list(shape) for shape in got]}; "
+                f"wanted are {named}"
+            )

@@ -1,6 +1,6 @@
 """Builds a user's policy network and turns its parameters into arrays and back."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, Protocol, cast, runtime_checkable
 
 import numpy as np
@@ -16,15 +16,30 @@ from app.types import Arrays
 class PolicyOutput(NamedTuple):
     """What a policy network returns."""
 
-    logits: Tensor
-    """Unnormalised log-probabilities, [B, actions]."""
+    dist_inputs: Any
+    """Inputs of the action's distribution, such as logits; nested like the spec's action, each leaf [B, inputs]."""
     value: Tensor
     """Expected return, [B]."""
+    state: Any = None
+    """State after this tick, nested like the spec's state, each leaf [B, …]; None without one."""
+
+
+class ModelOutput(NamedTuple):
+    """What a network returns that is no policy but carries a state; one without a state returns its outputs alone."""
+
+    outputs: Any
+    """Nested like the spec's outputs, each leaf [B, …]."""
+    state: Any
+    """State after this tick, nested like the spec's state, each leaf [B, …]."""
 
 
 @runtime_checkable
-class Policy(Protocol):
-    """A torch module that also tells its shapes; its forward maps observations [B, …] to a ``PolicyOutput``."""
+class Specified(Protocol):
+    """A torch module that also tells its shapes.
+
+    Its forward maps an observation, nested like the spec's and each leaf [B, …], to a ``PolicyOutput``; with a state in
+    the spec it takes that as a second argument, and a network that is no policy returns its outputs.
+    """
 
     spec: ModelSpec
 
@@ -41,7 +56,7 @@ def build_module(factory: str, kwargs: Mapping[str, Any], seed: int) -> nn.Modul
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
         module = make(**kwargs)
-    if not (isinstance(module, nn.Module) and isinstance(module, Policy) and isinstance(module.spec, ModelSpec)):
+    if not (isinstance(module, nn.Module) and isinstance(module, Specified) and isinstance(module.spec, ModelSpec)):
         raise PluginError(
             f"{factory!r} must return a torch module with an attribute spec: ModelSpec, got {type(module).__name__}"
         )
@@ -50,12 +65,40 @@ def build_module(factory: str, kwargs: Mapping[str, Any], seed: int) -> nn.Modul
 
 def spec_of(module: nn.Module) -> ModelSpec:
     """Returns the shapes that the module declares."""
-    return cast("Policy", module).spec
+    return cast("Specified", module).spec
 
 
 def hash_of(module: nn.Module) -> str:
     """Returns the hash that two halves of the system compare before they exchange weights."""
     return spec_hash(spec_of(module), {name: tuple(x.shape) for name, x in module.state_dict().items()})
+
+
+def call(
+    module: nn.Module, spec: ModelSpec, inputs: Sequence[Tensor], states: Sequence[Tensor]
+) -> tuple[list[Tensor], list[Tensor]]:
+    """Returns what a network answers, and its next state, by leaves.
+
+    Args:
+      module: The network.
+      spec: Its shapes.
+      inputs: The leaves of the observation, each [B, …].
+      states: The leaves of the state, each [B, …]; none without one.
+
+    Raises:
+      ValueError: The answer is not nested as the spec tells.
+    """
+    arguments = [spec.inputs.unflatten(inputs)]
+    if len(spec.states):
+        arguments.append(spec.states.unflatten(states))
+    answer = module(*arguments)
+    state = answer.state if len(spec.states) else None
+    try:
+        if spec.is_policy:
+            return [*spec.actions.flatten(answer.dist_inputs), answer.value], spec.states.flatten(state)
+        outputs = answer.outputs if len(spec.states) else answer
+        return spec.answers.flatten(outputs), spec.states.flatten(state)
+    except (ValueError, TypeError) as error:
+        raise ValueError(f"the answer of {type(module).__name__} is not nested as its spec: {error}") from error
 
 
 def to_arrays(module: nn.Module) -> Arrays:

@@ -1,13 +1,14 @@
 """The two places where a model answers; agents see one interface."""
 
 from collections.abc import Awaitable, Callable
-from typing import Protocol
+from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from app.models.engine import Answer, TorchEngine
-from app.models.queue import Decision, LocalQueue, Question, RemoteQueue
+from app.models.engine import Answer, Engine
+from app.models.model import Output
+from app.models.question import Decision, Leaves, Question, fitting, prepare
+from app.models.queue import Batch, LocalQueue, RemoteQueue
 from app.models.spec import ModelSpec
 from app.types import Arrays, Version
 
@@ -23,21 +24,29 @@ FetchWeights = Callable[[Version], Awaitable[Arrays]]
 class LocalModel:
     """A network in this process, micro-batched over its sessions."""
 
-    def __init__(self, engine: TorchEngine, fetch: FetchWeights) -> None:
+    def __init__(self, engine: Engine, fetch: FetchWeights) -> None:
         self.engine = engine
         self.spec = engine.spec
-        self.queue = LocalQueue(engine.forward, MAX_WAITING)
+        self.queue = LocalQueue(engine.spec, engine.forward, MAX_WAITING)
         self._fetch = fetch
 
     def decide(self, question: Question) -> Awaitable[Decision]:
-        """Returns the decision to come.
+        """Returns the decision to come; see ``Model``."""
+        return self.queue.decide(prepare(question, self.spec))
+
+    async def forward(self, observation: Any, state: Any = None, version: Version | None = None) -> Output:
+        """Returns what the network answers to one observation or to a batch; see ``Model``."""
+        batch, single = _batch(self.spec, observation, state, version)
+        return _output(self.spec, await self.queue.answer(batch), single=single)
+
+    def forward_now(self, observation: Any, state: Any = None, version: Version | None = None) -> Output:
+        """Returns the same as ``forward``, at once and in a batch of its own.
 
         Raises:
-          OverloadedError: Too many questions wait already.
-          ValueError: The question does not fit the model.
+          ValueError: The observation does not fit the model, or the answer not its spec.
         """
-        check(question, self.spec)
-        return self.queue.decide(question)
+        batch, single = _batch(self.spec, observation, state, version)
+        return _output(self.spec, self.engine.forward(*batch), single=single)
 
     async def ensure(self, version: Version | None) -> Version:
         """Holds a version until it is released, fetching its weights where needed; None holds the newest weights."""
@@ -53,8 +62,8 @@ class LocalModel:
 class Remote(Protocol):
     """The other end of a remote model."""
 
-    async def forward(self, observations: NDArray[np.generic], version: Version | None) -> Answer:
-        """Returns the answer to observations [B, …]."""
+    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
+        """Returns the answer to a batch, given and taken by leaves."""
 
     async def ensure(self, version: Version | None) -> Version:
         """Keeps a version answerable until it is released, and returns it; None means the newest."""
@@ -68,18 +77,17 @@ class RemoteModel:
 
     def __init__(self, spec: ModelSpec, remote: Remote) -> None:
         self.spec = spec
-        self.queue = RemoteQueue(remote.forward, MAX_WAITING, REMOTE_TIMEOUT_S)
+        self.queue = RemoteQueue(spec, remote.forward, MAX_WAITING, REMOTE_TIMEOUT_S)
         self._remote = remote
 
     def decide(self, question: Question) -> Awaitable[Decision]:
-        """Returns the decision to come.
+        """Returns the decision to come; see ``Model``."""
+        return self.queue.decide(prepare(question, self.spec))
 
-        Raises:
-          OverloadedError: Too many questions wait already.
-          ValueError: The question does not fit the model.
-        """
-        check(question, self.spec)
-        return self.queue.decide(question)
+    async def forward(self, observation: Any, state: Any = None, version: Version | None = None) -> Output:
+        """Returns what the network answers to one observation or to a batch; see ``Model``."""
+        batch, single = _batch(self.spec, observation, state, version)
+        return _output(self.spec, await self.queue.answer(batch), single=single)
 
     async def ensure(self, version: Version | None) -> Version:
         """Holds a version until it is released and returns it; None holds the newest weights."""
@@ -90,25 +98,45 @@ class RemoteModel:
         self._remote.release(version)
 
 
-def check(question: Question, spec: ModelSpec) -> None:
-    """Does nothing where the question fits the model; any other would spoil the batch that it joins.
-
-    Raises:
-      ValueError: It does not fit.
-    """
-    observation, mask = question.observation, question.mask
-    if observation.shape != spec.observation_shape or observation.dtype != spec.observation_dtype:
-        raise ValueError(
-            f"the observation is {observation.dtype} {observation.shape}; "
-            f"the model takes {spec.observation_dtype} {spec.observation_shape}"
-        )
-    if mask is not None and (mask.shape != (spec.actions,) or mask.dtype != bool or not mask.any()):
-        raise ValueError(f"the mask is {mask}; the model takes {spec.actions} booleans, at least one true")
-
-
-async def pin(engine: TorchEngine, version: Version | None, fetch: FetchWeights) -> Version:
+async def pin(engine: Engine, version: Version | None, fetch: FetchWeights) -> Version:
     """Pins a version in the engine and returns it; weights that the engine lacks are fetched."""
     wanted = engine.version if version is None else version
     if not engine.has(wanted):
         engine.pin(wanted, None if wanted == engine.version else await fetch(wanted))
     return wanted
+
+
+def check_batch(spec: ModelSpec, inputs: Leaves, states: Leaves) -> None:
+    """Does nothing where a batch fits the model; any other would spoil the batch that it joins.
+
+    Raises:
+      ValueError: It does not fit, or holds no row.
+    """
+    fitting("observation", spec.inputs.unflatten(inputs), spec.inputs, batch=1)
+    fitting("state", spec.states.unflatten(states), spec.states, batch=1)
+    rows = {len(leaf) for leaf in (*inputs, *states)}
+    if len(rows) != 1 or 0 in rows:
+        raise ValueError(f"the leaves of a batch have {sorted(rows)} rows; allowed is one number of at least 1")
+
+
+def _batch(spec: ModelSpec, observation: Any, state: Any, version: Version | None) -> tuple[Batch, bool]:
+    """Returns a batch by leaves, and whether one observation was given."""
+    inputs = spec.inputs.flatten(observation)
+    single = bool(inputs) and np.ndim(inputs[0]) == len(spec.inputs.leaves[0].shape)
+    inputs = fitting("observation", observation, spec.inputs, batch=int(not single))
+    if single:
+        inputs = [leaf[None] for leaf in inputs]
+    if state is None:
+        states: Leaves = [np.zeros((len(inputs[0]), *leaf.shape), leaf.dtype) for leaf in spec.states.leaves]
+    else:
+        states = fitting("state", state, spec.states, batch=int(not single))
+        states = [leaf[None] for leaf in states] if single else states
+    check_batch(spec, inputs, states)
+    return Batch(inputs, states, version), single
+
+
+def _output(spec: ModelSpec, answer: Answer, *, single: bool) -> Output:
+    outputs, states = answer.outputs, answer.states
+    if single:
+        outputs, states = [leaf[0] for leaf in outputs], [leaf[0] for leaf in states]
+    return Output(spec.answers.unflatten(outputs), spec.states.unflatten(states), answer.version)

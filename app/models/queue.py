@@ -1,83 +1,50 @@
-"""Collects the questions of all sessions and asks the network once for all of them."""
+"""Collects what all sessions ask and asks the network once for all of it."""
 
 import asyncio
-import math
 from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 
 from app.errors import AgentError, OverloadedError
-from app.models.distributions import choose, log_softmax
-from app.models.engine import Answer
+from app.models.engine import Answer, check_answer
+from app.models.question import Decision, Leaves, Prepared, decisions
 from app.models.spec import ModelSpec
 from app.types import Version
 
-GREEDY = float("nan")
-"""In place of a uniform number: take the most probable action."""
+Forward = Callable[[Leaves, Leaves, Version | None], Answer]
+AsyncForward = Callable[[Leaves, Leaves, Version | None], Awaitable[Answer]]
 
 
-class Decision(NamedTuple):
-    """An action and what the policy thought of it."""
+class Batch(NamedTuple):
+    """Observations whose answers are wanted as they are, without a decision."""
 
-    action: int
-    log_prob: float
-    value: float
-    version: Version
-
-
-class Model(Protocol):
-    """What an agent asks, wherever the network runs."""
-
-    spec: ModelSpec
-
-    def decide(self, question: "Question") -> Awaitable[Decision]:
-        """Returns the decision for one observation."""
-
-    async def ensure(self, version: Version | None) -> Version:
-        """Makes a version answerable until it is released, and returns it; None means the newest one."""
-
-    def release(self, version: Version) -> None:
-        """Lets a version go that ``ensure`` returned."""
-
-
-@dataclass(slots=True)
-class Question:
-    """One session's observation."""
-
-    observation: NDArray[np.generic]
-    uniform: float
-    """Number in [0, 1) that picks the action; ``GREEDY`` for the most probable one."""
-    mask: NDArray[np.bool_] | None = None
-    """Allowed actions, [actions]; None allows all."""
-    version: Version | None = None
-    """Pinned version; None is the newest."""
+    inputs: Leaves
+    """Each [B, …]."""
+    states: Leaves
+    """Each [B, …]."""
+    version: Version | None
 
 
 class _Waiting(NamedTuple):
-    question: Question
-    decision: asyncio.Future[Decision]
-
-
-Forward = Callable[[NDArray[np.generic], Version | None], Answer]
-AsyncForward = Callable[[NDArray[np.generic], Version | None], Awaitable[Answer]]
+    asked: Prepared | Batch
+    rows: int
+    outcome: asyncio.Future[Any]
 
 
 class _Queue:
-    """Questions that arrived since the last batch, bounded."""
+    """What arrived since the last batch, bounded."""
 
     def __init__(self, max_waiting: int) -> None:
         self._max = max_waiting
         self._waiting: list[_Waiting] = []
 
-    def put(self, question: Question) -> asyncio.Future[Decision]:
+    def put(self, asked: Prepared | Batch) -> asyncio.Future[Any]:
         if len(self._waiting) >= self._max:
             raise OverloadedError(f"{self._max} observations already wait for the model")
-        decision: asyncio.Future[Decision] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(question, decision))
-        return decision
+        outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
+        self._waiting.append(_Waiting(asked, len(asked.inputs[0]), outcome))
+        return outcome
 
     def __len__(self) -> int:
         return len(self._waiting)
@@ -87,34 +54,46 @@ class _Queue:
         waiting, self._waiting = self._waiting, []
         groups: dict[Version | None, list[_Waiting]] = {}
         for item in waiting:
-            if not item.decision.done():
-                groups.setdefault(item.question.version, []).append(item)
+            if not item.outcome.done():
+                groups.setdefault(item.asked.version, []).append(item)
         return groups
 
 
 class LocalQueue:
     """Answers in this process: all that arrived in one turn of the event loop is one batch."""
 
-    def __init__(self, forward: Forward, max_waiting: int) -> None:
+    def __init__(self, spec: ModelSpec, forward: Forward, max_waiting: int) -> None:
+        self._spec = spec
         self._forward = forward
         self._queue = _Queue(max_waiting)
         self.batches = 0
 
-    def decide(self, question: Question) -> asyncio.Future[Decision]:
+    def decide(self, question: Prepared) -> asyncio.Future[Decision]:
         """Returns the decision to come.
 
         Raises:
-          OverloadedError: Too many questions wait already.
+          OverloadedError: Too many wait already.
         """
+        return self._put(question)
+
+    def answer(self, batch: Batch) -> asyncio.Future[Answer]:
+        """Returns the answer to come.
+
+        Raises:
+          OverloadedError: Too many wait already.
+        """
+        return self._put(batch)
+
+    def _put(self, asked: Prepared | Batch) -> asyncio.Future[Any]:
         if not self._queue:
             asyncio.get_running_loop().call_soon(self._answer_all)
-        return self._queue.put(question)
+        return self._queue.put(asked)
 
     def _answer_all(self) -> None:
         for version, group in self._queue.take().items():
             self.batches += 1
             try:
-                _settle(group, self._forward(_stack(group), version))
+                _settle(self._spec, group, self._forward(*_joined(group), version))
             except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each waiter is told.
                 _fail(group, error)
 
@@ -122,23 +101,35 @@ class LocalQueue:
 class RemoteQueue:
     """Answers from another process: one call is under way at a time and carries all that wait."""
 
-    def __init__(self, forward: AsyncForward, max_waiting: int, timeout_s: float) -> None:
+    def __init__(self, spec: ModelSpec, forward: AsyncForward, max_waiting: int, timeout_s: float) -> None:
+        self._spec = spec
         self._forward = forward
         self._queue = _Queue(max_waiting)
         self._timeout_s = timeout_s
         self._pump: asyncio.Task[None] | None = None
         self.batches = 0
 
-    def decide(self, question: Question) -> asyncio.Future[Decision]:
+    def decide(self, question: Prepared) -> asyncio.Future[Decision]:
         """Returns the decision to come.
 
         Raises:
-          OverloadedError: Too many questions wait already.
+          OverloadedError: Too many wait already.
         """
-        decision = self._queue.put(question)
+        return self._put(question)
+
+    def answer(self, batch: Batch) -> asyncio.Future[Answer]:
+        """Returns the answer to come.
+
+        Raises:
+          OverloadedError: Too many wait already.
+        """
+        return self._put(batch)
+
+    def _put(self, asked: Prepared | Batch) -> asyncio.Future[Any]:
+        outcome = self._queue.put(asked)
         if self._pump is None or self._pump.done():
             self._pump = asyncio.get_running_loop().create_task(self._answer_waiting())
-        return decision
+        return outcome
 
     async def _answer_waiting(self) -> None:
         await asyncio.sleep(0)  # Lets the rest of this loop turn join the batch.
@@ -150,7 +141,7 @@ class RemoteQueue:
         self.batches += 1
         try:
             async with asyncio.timeout(self._timeout_s):
-                _settle(group, await self._forward(_stack(group), version))
+                _settle(self._spec, group, await self._forward(*_joined(group), version))
         except asyncio.CancelledError as error:  # The call's end where this task's was not asked for.
             _fail(group, error)
             if (task := asyncio.current_task()) is not None and task.cancelling():
@@ -159,34 +150,39 @@ class RemoteQueue:
             _fail(group, error)
 
 
-def _stack(group: Sequence[_Waiting]) -> NDArray[np.generic]:
-    return np.stack([item.question.observation for item in group])
+def _joined(group: Sequence[_Waiting]) -> tuple[Leaves, Leaves]:
+    """Returns the inputs and states of all as one batch."""
+    return _concatenated([item.asked.inputs for item in group]), _concatenated([item.asked.states for item in group])
+
+
+def _concatenated(parts: Sequence[Leaves]) -> Leaves:
+    return list(parts[0]) if len(parts) == 1 else [np.concatenate(leaves) for leaves in zip(*parts, strict=True)]
 
 
 def _fail(group: Sequence[_Waiting], error: BaseException) -> None:
     for item in group:
-        if not item.decision.done():
+        if not item.outcome.done():
             failure = AgentError(f"the model did not answer: {type(error).__name__}: {error}")
             failure.__cause__ = error
-            item.decision.set_exception(failure)
+            item.outcome.set_exception(failure)
 
 
-def _settle(group: Sequence[_Waiting], answer: Answer) -> None:
-    if answer.value.shape != (len(group),) or answer.logits.shape[:1] != (len(group),):
-        raise ValueError(
-            f"the network answered {len(group)} observations with logits {answer.logits.shape} and values "
-            f"{answer.value.shape}; wanted are [B, actions] and [B]"
-        )
-    masks = [item.question.mask for item in group]
-    mask = None
-    if any(m is not None for m in masks):
-        everything = np.ones(answer.logits.shape[1], bool)
-        mask = np.stack([everything if m is None else m for m in masks])
-    log_probs = log_softmax(answer.logits, mask)
-    actions = choose(log_probs, np.array([item.question.uniform for item in group]))
-    chosen = log_probs[np.arange(len(actions)), actions].tolist()
-    for item, action, log_prob, value in zip(group, actions.tolist(), chosen, answer.value.tolist(), strict=True):
-        if not math.isfinite(log_prob + value):
-            _fail([item], ValueError(f"the network's log-probability is {log_prob:g} and its value {value:g}"))
-        elif not item.decision.done():
-            item.decision.set_result(Decision(action, log_prob, value, answer.version))
+def _settle(spec: ModelSpec, group: Sequence[_Waiting], answer: Answer) -> None:
+    """Gives each who waits its part of the answer."""
+    check_answer(answer, spec, sum(item.rows for item in group))
+    deciding = [item for item in group if isinstance(item.asked, Prepared)]
+    if len(deciding) < len(group):
+        parts = answer.split([item.rows for item in group])
+        for item, part in zip(group, parts, strict=True):
+            if isinstance(item.asked, Batch) and not item.outcome.done():
+                item.outcome.set_result(part)
+        rows = np.repeat([isinstance(item.asked, Prepared) for item in group], [item.rows for item in group])
+        answer = Answer([leaf[rows] for leaf in answer.outputs], [leaf[rows] for leaf in answer.states], answer.version)
+    if deciding:
+        questions = [item.asked for item in deciding if isinstance(item.asked, Prepared)]
+        decided = decisions(spec, questions, answer.outputs, answer.states, answer.version)
+        for item, decision in zip(deciding, decided, strict=True):
+            if isinstance(decision, ValueError):
+                _fail([item], decision)
+            elif not item.outcome.done():
+                item.outcome.set_result(decision)

@@ -1,28 +1,88 @@
-"""What a policy model takes and gives."""
+"""What a model takes and gives."""
 
 import hashlib
 import json
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from app.models.distributions.distribution import Distribution
+from app.nested import Nested, Structure
+
+
+@dataclass(frozen=True, slots=True)
+class ArraySpec:
+    """Shape and dtype of one array, without the batch axis."""
+
+    shape: tuple[int, ...]
+    dtype: str = "float32"
+    """numpy name."""
+
+    def __post_init__(self) -> None:
+        if any(size < 1 for size in self.shape):
+            raise ValueError(f"an array spec needs positive sizes, got {self.shape}")
+        np.dtype(self.dtype)
 
 
 @dataclass(frozen=True, slots=True)
 class ModelSpec:
-    """Shapes at the edge of a policy with discrete actions."""
+    """Shapes at the edge of a model: of a policy where it has an action, else of any network.
 
-    observation_shape: tuple[int, ...]
-    """Shape of one observation, without the batch axis."""
-    actions: int
-    """Number of discrete actions."""
-    observation_dtype: str = "float32"
-    """numpy name of the observation's dtype."""
+    Each part is one leaf, or dicts and tuples of leaves.
+    """
+
+    observation: Nested[ArraySpec]
+    """What it is asked about."""
+    action: Nested[Distribution] | None = None
+    """What a policy does; None where the model is none."""
+    state: Nested[ArraySpec] | None = None
+    """What it carries from one tick to the next; None where each tick stands alone. A game begins with zeros."""
+    outputs: Nested[ArraySpec] | None = None
+    """What a model that is no policy answers."""
+
+    inputs: Structure[ArraySpec] = field(init=False, repr=False, compare=False)
+    """``observation`` by leaves."""
+    states: Structure[ArraySpec] = field(init=False, repr=False, compare=False)
+    """``state`` by leaves; none without one."""
+    actions: Structure[Distribution] = field(init=False, repr=False, compare=False)
+    """``action`` by leaves; none without one."""
+    answers: Structure[ArraySpec] = field(init=False, repr=False, compare=False)
+    """What an engine answers, by leaves: a policy's ``dist_inputs`` and its ``value`` behind them, or ``outputs``."""
 
     def __post_init__(self) -> None:
-        if self.actions < 1 or any(size < 1 for size in self.observation_shape):
-            raise ValueError(f"a model spec needs positive sizes, got {self}")
+        if (self.action is None) == (self.outputs is None):
+            raise ValueError("a model spec needs an action, where it is a policy's, or outputs, and not both")
+        actions: Structure[Distribution] = Structure(self.action)
+        answers: Nested[ArraySpec] | None = self.outputs
+        if answers is None:
+            dist_inputs = actions.unflatten([ArraySpec((leaf.inputs,)) for leaf in actions.leaves])
+            answers = {"dist_inputs": dist_inputs, "value": ArraySpec(())}
+        parts = {"inputs": self.observation, "states": self.state, "answers": answers}
+        for name, nested in parts.items():
+            object.__setattr__(self, name, Structure(nested))
+        object.__setattr__(self, "actions", actions)
+
+    @property
+    def is_policy(self) -> bool:
+        """Whether it answers with actions."""
+        return self.action is not None
+
+    def describe(self) -> dict[str, dict[str, str]]:
+        """Returns its parts as text, by path."""
+        return {
+            "observation": _texts(self.inputs),
+            "action": _texts(self.actions),
+            "state": _texts(self.states),
+            "answers": _texts(self.answers),
+        }
 
 
 def spec_hash(spec: ModelSpec, parameters: Mapping[str, tuple[int, ...]]) -> str:
     """Returns a short hash of a model's spec and of the names and shapes of its parameters."""
-    text = json.dumps([asdict(spec), sorted((name, list(shape)) for name, shape in parameters.items())])
-    return hashlib.sha256(text.encode()).hexdigest()[:16]
+    shapes = sorted((name, list(shape)) for name, shape in parameters.items())
+    return hashlib.sha256(json.dumps([spec.describe(), shapes]).encode()).hexdigest()[:16]
+
+
+def _texts(part: Structure[ArraySpec] | Structure[Distribution]) -> dict[str, str]:
+    return {path: repr(leaf) for path, leaf in zip(part.paths, part.leaves, strict=True)}

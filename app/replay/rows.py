@@ -2,7 +2,10 @@
 
 import numpy as np
 
-from app.models.spec import ModelSpec
+from app.models.columns import mask_columns
+from app.models.distributions.distribution import Distribution
+from app.models.spec import ArraySpec, ModelSpec
+from app.nested import Structure
 from app.types import RowKind, Rows
 
 
@@ -10,13 +13,15 @@ def row_dtypes(spec: ModelSpec) -> dict[str, tuple[np.dtype[np.generic], tuple[i
     """Returns dtype and shape of one row in each column.
 
     ``weight`` is 1 for a step to learn from and 0 for a bootstrap row; ``episode`` and ``tick`` make a row unique;
-    ``action_mask`` is 1 where the action was allowed.
+    ``action_mask`` is 1 where the choice was allowed; ``state`` is that before the tick. Where observation, action or
+    state are nested, each leaf is a column of its own, such as ``observation/units``.
     """
     scalar: tuple[int, ...] = ()
     return {
-        "observation": (np.dtype(spec.observation_dtype), spec.observation_shape),
-        "action": (np.dtype(np.int64), scalar),
-        "action_mask": (np.dtype(np.uint8), (spec.actions,)),
+        **_dtypes("observation", spec.inputs),
+        **_dtypes("action", spec.actions),
+        **{name: (np.dtype(np.uint8), (choices,)) for name, choices in mask_columns(spec).items()},
+        **_dtypes("state", spec.states),
         "reward": (np.dtype(np.float32), scalar),
         "log_prob": (np.dtype(np.float32), scalar),
         "value": (np.dtype(np.float32), scalar),
@@ -33,7 +38,8 @@ def empty_batch(spec: ModelSpec, rows: int) -> Rows:
     """Returns a batch of ``rows`` padding rows: weight 0, nothing to learn from."""
     batch = {name: np.zeros((rows, *shape), dtype) for name, (dtype, shape) in row_dtypes(spec).items()}
     batch["kind"][:] = RowKind.LOST
-    batch["action_mask"][:] = 1
+    for name in mask_columns(spec):
+        batch[name][:] = 1
     return batch
 
 
@@ -47,3 +53,11 @@ def count(rows: Rows) -> int:
     if len(set(lengths.values())) != 1:
         raise ValueError(f"rows need columns of one length, got {lengths}")
     return next(iter(lengths.values()))
+
+
+def _dtypes(
+    name: str, part: Structure[ArraySpec] | Structure[Distribution]
+) -> dict[str, tuple[np.dtype[np.generic], tuple[int, ...]]]:
+    columns = part.columns(name)
+    leaves: tuple[ArraySpec | Distribution, ...] = part.leaves
+    return {column: (np.dtype(leaf.dtype), leaf.shape) for column, leaf in zip(columns, leaves, strict=True)}

@@ -10,9 +10,9 @@ from app.agents.agent import AgentContext
 from app.agents.blocking import BlockingAgent, BlockingContext, Offloaded
 from app.agents.threads import ThreadPool
 from app.errors import DeadlineExceededError, SnapshotError
-from app.models.engine import TorchEngine
 from app.models.placement import LocalModel
-from app.models.queue import GREEDY, Question
+from app.models.question import GREEDY, Question
+from app.models.torch_engine import TorchEngine
 from app.seeding import Draws
 from app.sessions.blackboard import Board
 from app.sessions.game import Game
@@ -55,7 +55,7 @@ class Asking(BlockingAgent):
     def on_tick(self, payload: Payload) -> Payload:
         assert self.context.model is not None
         spec = self.context.model.spec
-        observation = np.zeros(spec.observation_shape, spec.observation_dtype)
+        observation = np.zeros(spec.inputs.leaves[0].shape, spec.inputs.leaves[0].dtype)
         decision = self.context.model.decide(Question(observation, GREEDY))
         self.version = decision.version
         return b"%d" % decision.action

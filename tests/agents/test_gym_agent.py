@@ -2,14 +2,13 @@ import asyncio
 from collections.abc import Awaitable
 from typing import Any
 
-import numpy as np
 import pytest
 
 from app.agents.agent import AgentContext
 from app.agents.gym_agent import GymAgent
 from app.agents.unroll import Row, Unroll
 from app.errors import AgentError, BadPayloadError, ModelMismatchError, SparringError
-from app.models.queue import Decision, Question
+from app.models.question import GREEDY, Decision, Question
 from app.models.spec import ModelSpec
 from app.seeding import Draws
 from app.sessions.blackboard import Board
@@ -17,6 +16,7 @@ from app.sessions.game import Game
 from app.sessions.session import EndCause
 from app.types import Purpose, RowKind, Version
 from app.wire.trees import pack, unpack
+from tests.small_policy import discrete
 
 CURRENT = Version(1, 5)
 
@@ -57,7 +57,7 @@ class Play:
     def __init__(
         self, purpose: Purpose = Purpose.TRAIN, *, dtype: str = "float32", unroll_ticks: int | None = None
     ) -> None:
-        self.model = ScriptedModel(ModelSpec((2,), 2, dtype))
+        self.model = ScriptedModel(discrete((2,), 2, dtype))
         self.emitted: list[list[Row]] = []
         self.reports: list[tuple[float, int]] = []
         unroll = Unroll(1, unroll_ticks, self.emitted.append) if purpose is Purpose.TRAIN else None
@@ -154,7 +154,7 @@ async def test_an_evaluated_game_is_greedy_and_played_by_one_version() -> None:
     await play.agent.on_start(None)
     for t in range(2):
         await play.tick(t)
-    assert all(np.isnan(question.uniform) for question in play.model.questions)
+    assert all(question.uniforms == GREEDY for question in play.model.questions)
     assert [question.version for question in play.model.questions] == [CURRENT, CURRENT]
     await play.stop(2)
     assert (play.model.held, play.model.released) == ([CURRENT], [CURRENT])
@@ -166,7 +166,7 @@ async def test_other_games_sample_from_the_newest_weights(purpose: Purpose) -> N
     await play.agent.on_start(None)
     for t in range(20):
         await play.tick(t)
-    uniforms = [question.uniform for question in play.model.questions]
+    uniforms = [question.uniforms[0] for question in play.model.questions]
     assert len(set(uniforms)) == 20
     assert all(0 <= uniform < 1 for uniform in uniforms)
     assert {question.version for question in play.model.questions} == {None}
@@ -178,7 +178,7 @@ async def test_a_start_may_name_the_version_and_ask_for_sampling() -> None:
     await play.agent.on_start({"model_version": "1.50", "greedy": False})
     await play.tick(0)
     assert play.model.questions[0].version == Version(1, 50)
-    assert not np.isnan(play.model.questions[0].uniform)
+    assert play.model.questions[0].uniforms != GREEDY
     await play.agent.on_episode(None, EndCause.IDLE)
     assert play.model.released == [Version(1, 50)]
 
@@ -357,7 +357,7 @@ async def test_an_evaluated_episode_that_moves_holds_its_version_there() -> None
     assert other.model.held == [Version(1, 3)]
     await other.tick(1)
     assert other.model.questions[-1].version == Version(1, 3)
-    assert np.isnan(other.model.questions[-1].uniform)
+    assert other.model.questions[-1].uniforms == GREEDY
     await other.stop(2)
     assert other.model.released == [Version(1, 3)]
 

@@ -2,16 +2,16 @@ import numpy as np
 
 from app.agents.outbox import Outbox
 from app.agents.unroll import Row
-from app.models.spec import ModelSpec
 from app.replay.rows import count, row_dtypes
 from app.types import RowKind
+from tests.small_policy import discrete
 
-SPEC = ModelSpec((2,), 3, "uint8")
+SPEC = discrete((2,), 3, "uint8")
 
 
 def row(tick: int, kind: RowKind = RowKind.STEP) -> Row:
     return Row(
-        np.array([tick, 255], np.uint8), 1, np.array([True, False, True]), 0.5 * tick, -0.25, 2.0, int(kind),
+        np.array([tick, 255], np.uint8), 1, np.array([True, False, True]), None, 0.5 * tick, -0.25, 2.0, int(kind),
         float(kind is RowKind.STEP), 1, 5, 2**40 + 3, tick,
     )  # fmt: skip
 

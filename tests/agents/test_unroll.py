@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.agents.unroll import Row, Step, Unroll
-from app.models.queue import Decision
+from app.models.question import Decision
 from app.types import RowKind, Version
 
 EPISODE = 77

@@ -12,7 +12,8 @@ from app.algorithms.gae import gae
 from app.algorithms.learner import PpoLearner, PpoSettings
 from app.algorithms.ppo import PpoCoefficients
 from app.errors import NonFiniteLossError
-from app.models.distributions import choose, log_softmax
+from app.models.distributions.categorical import choose, log_softmax
+from app.models.module import spec_of
 from app.types import RowKind
 from tests.small_policy import small_policy
 
@@ -56,7 +57,7 @@ def batch_of(ticks: Sequence[Tick], module: nn.Module) -> Batch:
     mask = np.array([tick.mask for tick in ticks], bool)
     action = torch.tensor([tick.action for tick in ticks])
     with torch.no_grad():
-        log_probs = log_softmax(module(observation).logits.numpy(), mask)
+        log_probs = log_softmax(module(observation).dist_inputs.numpy(), mask)
     return {
         "observation": observation,
         "action": action,
@@ -73,7 +74,7 @@ def identity(x: Tensor) -> Tensor:
 
 
 def learner_of(module: nn.Module, settings: PpoSettings = SETTINGS, rate: float = RATE) -> PpoLearner:
-    return PpoLearner(module, torch.optim.SGD(module.parameters(), rate), settings, 1, identity)
+    return PpoLearner(module, spec_of(module), torch.optim.SGD(module.parameters(), rate), settings, 1, identity)
 
 
 def shuffle(seed: int = 0) -> torch.Generator:
@@ -92,7 +93,7 @@ def step_by_hand(module: nn.Module, batch: Batch, rate: float = RATE) -> Tensor:
     advantage = torch.from_numpy(gae(*columns, 0.9, 0.8))[counted].double()
     target = advantage + value[counted]
     normal = (advantage - advantage.mean()) / advantage.std(correction=0)
-    policy = torch.distributions.Categorical(logits=module(batch["observation"]).logits[counted])
+    policy = torch.distributions.Categorical(logits=module(batch["observation"]).dist_inputs[counted])
     ratio = (policy.log_prob(batch["action"][counted]) - batch["log_prob"][counted]).exp()
     squares = (module(batch["observation"]).value[counted] - target).square()
     loss = (-ratio * normal + 0.5 * squares - 0.01 * policy.entropy()).mean()
@@ -243,17 +244,19 @@ def test_the_mask_of_acting_is_the_mask_of_learning() -> None:
 
 def test_a_learner_finds_the_better_arm() -> None:
     module = small_policy()
-    learner = PpoLearner(module, torch.optim.Adam(module.parameters(), 0.05), replace(SETTINGS, epochs=4), 1, identity)
+    learner = PpoLearner(
+        module, spec_of(module), torch.optim.Adam(module.parameters(), 0.05), replace(SETTINGS, epochs=4), 1, identity
+    )
     rng = np.random.default_rng(0)
     observation = np.ones((64, 2), np.float32)
     for update in range(15):
         with torch.no_grad():
-            log_probs = log_softmax(module(torch.from_numpy(observation)).logits.numpy())
+            log_probs = log_softmax(module(torch.from_numpy(observation)).dist_inputs.numpy())
         actions = choose(log_probs, rng.random(64)).tolist()
         arms = [(Tick([1, 1], arm, float(arm)), Tick([1, 1], kind=RowKind.TERMINATED)) for arm in actions]
         learner.update(batch_of([tick for pair in arms for tick in pair], module), shuffle(update))
     output = module(torch.ones(1, 2))
-    assert output.logits.softmax(-1)[0, 1].item() > 0.9
+    assert output.dist_inputs.softmax(-1)[0, 1].item() > 0.9
     assert output.value.item() > 0.6
 
 
@@ -287,7 +290,7 @@ class Workers:
         for parameter in module.parameters():
             parameter.register_post_accumulate_grad_hook(self._averaging(rank))
         optimizer = torch.optim.SGD(module.parameters(), RATE)
-        return PpoLearner(module, optimizer, settings, len(self.modules), lambda x: self._sum(rank, x))
+        return PpoLearner(module, spec_of(module), optimizer, settings, len(self.modules), lambda x: self._sum(rank, x))
 
     def _averaging(self, rank: int) -> Callable[[Tensor], None]:
         def average(parameter: Tensor) -> None:

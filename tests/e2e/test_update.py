@@ -71,7 +71,7 @@ def test_replicas_that_crash_when_they_start_cost_no_game(machine: Machine) -> N
     while machine.serve_status()["status"] != "DEPLOY_FAILED":
         played += 1
         assert [tick(place, game) for game in games] == [str(played)] * 20
-    assert played > 1
+    assert played
     assert set(replicas(place)) == before
     machine.serve_deploy(TWO)  # Back to what runs still.
     wait_until(lambda: machine.serve_status()["status"] == "RUNNING", lambda: "it runs", UPDATE_S)

@@ -4,7 +4,7 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.models.distributions import choose, log_prob_and_entropy, log_softmax
+from app.models.distributions.categorical import Categorical, choose, log_softmax
 
 SAMPLES = 20_000
 
@@ -69,12 +69,17 @@ def test_a_mask_without_any_action_is_refused() -> None:
 
 def test_one_legal_action_is_certain_has_no_entropy_and_finite_gradients() -> None:
     logits = torch.tensor([[3.0, -2.0, 9.0]], requires_grad=True)
-    log_prob, entropy = log_prob_and_entropy(logits, torch.tensor([1]), torch.tensor([[False, True, False]]))
+    log_prob, entropy = learned(logits, torch.tensor([1]), torch.tensor([[False, True, False]]))
     assert log_prob.tolist() == [0.0]
     assert entropy.tolist() == [0.0]
     (log_prob + entropy).sum().backward()  # type: ignore[no-untyped-call]
     assert logits.grad is not None
     assert logits.grad.tolist() == [[0.0, 0.0, 0.0]]
+
+
+def learned(logits: torch.Tensor, action: torch.Tensor, mask: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+    choice = Categorical(logits.shape[1])
+    return choice.log_prob(logits, action, mask), choice.entropy(logits, mask)
 
 
 rows = st.lists(st.tuples(st.floats(-30, 30, width=32), st.booleans()), min_size=2, max_size=6).filter(
@@ -87,7 +92,7 @@ def test_what_is_learned_from_is_what_was_acted_on(row: list[tuple[float, bool]]
     logits, mask = floats([x for x, _ in row]), flags([legal for _, legal in row])
     action = data.draw(st.sampled_from([at for at, (_, legal) in enumerate(row) if legal]))
     acted = log_softmax(logits, mask)[0, action]
-    log_prob, entropy = log_prob_and_entropy(torch.from_numpy(logits), torch.tensor([action]), torch.from_numpy(mask))
+    log_prob, entropy = learned(torch.from_numpy(logits), torch.tensor([action]), torch.from_numpy(mask))
     assert float(log_prob) == pytest.approx(float(acted), rel=1e-5, abs=1e-5)
     legal = torch.tensor([x for x, ok in row if ok], dtype=torch.float64)
     expected = torch.distributions.Categorical(logits=legal).entropy()

@@ -6,11 +6,10 @@ import torch
 from torch import Tensor, nn
 
 from app.errors import ModelMismatchError
-from app.models.engine import PINNED_MAX, TorchEngine
 from app.models.module import PolicyOutput, to_arrays
-from app.models.spec import ModelSpec
+from app.models.torch_engine import PINNED_MAX, TorchEngine
 from app.types import UNTRAINED, Arrays, Version
-from tests.small_policy import small_policy
+from tests.small_policy import discrete, small_policy
 
 OBSERVATIONS = np.array([[1, 2], [-1, 0.5], [0, 0]], np.float32)
 
@@ -20,25 +19,25 @@ def weights(seed: int) -> Arrays:
 
 
 def logits_of(seed: int) -> np.ndarray:
-    return TorchEngine(small_policy(seed)).forward(OBSERVATIONS).logits
+    return TorchEngine(small_policy(seed)).forward([OBSERVATIONS]).outputs[0]
 
 
 def test_an_answer_is_the_networks_own_with_its_version() -> None:
     module = small_policy(1)
-    answer = TorchEngine(module).forward(OBSERVATIONS)
+    answer = TorchEngine(module).forward([OBSERVATIONS])
     expected = module(torch.from_numpy(OBSERVATIONS))
-    np.testing.assert_allclose(answer.logits, expected.logits.detach())
-    np.testing.assert_allclose(answer.value, expected.value.detach())
-    assert answer.logits.shape == (3, 2)
-    assert answer.value.shape == (3,)
+    np.testing.assert_allclose(answer.outputs[0], expected.dist_inputs.detach())
+    np.testing.assert_allclose(answer.outputs[1], expected.value.detach())
+    assert answer.outputs[0].shape == (3, 2)
+    assert answer.outputs[1].shape == (3,)
     assert answer.version == UNTRAINED
 
 
 def test_loaded_weights_answer_with_their_version() -> None:
     engine = TorchEngine(small_policy(1))
     engine.load(Version(2, 7), weights(2))
-    answer = engine.forward(OBSERVATIONS)
-    np.testing.assert_allclose(answer.logits, logits_of(2))
+    answer = engine.forward([OBSERVATIONS])
+    np.testing.assert_allclose(answer.outputs[0], logits_of(2))
     assert answer.version == Version(2, 7)
 
 
@@ -48,7 +47,7 @@ def test_weights_may_be_read_only() -> None:
         array.flags.writeable = False  # As those out of the object store are.
     engine = TorchEngine(small_policy(1))
     engine.load(Version(1, 1), arrays)
-    np.testing.assert_allclose(engine.forward(OBSERVATIONS).logits, logits_of(2))
+    np.testing.assert_allclose(engine.forward([OBSERVATIONS]).outputs[0], logits_of(2))
 
 
 def wrong_shape(arrays: Arrays) -> Arrays:
@@ -69,13 +68,13 @@ def with_another_name(arrays: Arrays) -> Arrays:
 )
 def test_weights_that_do_not_fit_leave_all_as_it_was(spoil: object, name: str) -> None:
     engine = TorchEngine(small_policy(1))
-    before = engine.forward(OBSERVATIONS)
+    before = engine.forward([OBSERVATIONS])
     with pytest.raises(ModelMismatchError, match=rf"do not fit the model SmallPolicy: {name}$"):
         engine.load(Version(1, 1), spoil(weights(2)))  # type: ignore[operator]
-    after = engine.forward(OBSERVATIONS)
+    after = engine.forward([OBSERVATIONS])
     assert after.version == UNTRAINED
-    np.testing.assert_array_equal(after.logits, before.logits)
-    np.testing.assert_array_equal(after.value, before.value)
+    np.testing.assert_array_equal(after.outputs[0], before.outputs[0])
+    np.testing.assert_array_equal(after.outputs[1], before.outputs[1])
 
 
 def test_a_pinned_version_outlives_what_is_loaded_after_it() -> None:
@@ -83,9 +82,9 @@ def test_a_pinned_version_outlives_what_is_loaded_after_it() -> None:
     engine.load(Version(1, 1), weights(2))
     engine.pin(Version(1, 1))
     engine.load(Version(1, 2), weights(3))
-    old, new = engine.forward(OBSERVATIONS, Version(1, 1)), engine.forward(OBSERVATIONS)
-    np.testing.assert_allclose(old.logits, logits_of(2))
-    np.testing.assert_allclose(new.logits, logits_of(3))
+    old, new = engine.forward([OBSERVATIONS], [], Version(1, 1)), engine.forward([OBSERVATIONS])
+    np.testing.assert_allclose(old.outputs[0], logits_of(2))
+    np.testing.assert_allclose(new.outputs[0], logits_of(3))
     assert (old.version, new.version) == (Version(1, 1), Version(1, 2))
 
 
@@ -93,13 +92,13 @@ def test_a_version_can_be_pinned_from_its_weights() -> None:
     engine = TorchEngine(small_policy(1))
     engine.pin(Version(1, 5), weights(5))
     assert engine.has(Version(1, 5))
-    np.testing.assert_allclose(engine.forward(OBSERVATIONS, Version(1, 5)).logits, logits_of(5))
-    np.testing.assert_allclose(engine.forward(OBSERVATIONS).logits, logits_of(1))
+    np.testing.assert_allclose(engine.forward([OBSERVATIONS], [], Version(1, 5)).outputs[0], logits_of(5))
+    np.testing.assert_allclose(engine.forward([OBSERVATIONS]).outputs[0], logits_of(1))
 
 
 def test_a_version_that_is_not_pinned_is_named() -> None:
     with pytest.raises(KeyError, match=r"1\.9"):
-        TorchEngine(small_policy()).forward(OBSERVATIONS, Version(1, 9))
+        TorchEngine(small_policy()).forward([OBSERVATIONS], [], Version(1, 9))
 
 
 def pinned(engine: TorchEngine) -> list[int]:
@@ -110,7 +109,7 @@ def test_the_least_recently_used_version_leaves_first() -> None:
     engine = TorchEngine(small_policy())
     for number in range(PINNED_MAX):
         engine.pin(Version(1, number))
-    engine.forward(OBSERVATIONS, Version(1, 0))
+    engine.forward([OBSERVATIONS], [], Version(1, 0))
     engine.pin(Version(1, 90))
     assert pinned(engine) == [0, *range(2, PINNED_MAX), 90]
 
@@ -122,7 +121,7 @@ def test_a_version_that_is_held_stays_however_many_follow() -> None:
     for number in range(1, 2 * PINNED_MAX):
         engine.pin(Version(1, number))
     assert pinned(engine) == [0, *range(PINNED_MAX, 2 * PINNED_MAX)]
-    np.testing.assert_allclose(engine.forward(OBSERVATIONS, Version(1, 0)).logits, logits_of(7))
+    np.testing.assert_allclose(engine.forward([OBSERVATIONS], [], Version(1, 0)).outputs[0], logits_of(7))
 
 
 def test_a_version_leaves_when_it_is_released_as_often_as_it_was_held() -> None:
@@ -144,7 +143,7 @@ class Wavering(nn.Module):
 
     def __init__(self) -> None:
         super().__init__()
-        self.spec = ModelSpec((2,), 2)
+        self.spec = discrete((2,), 2)
         self.dropout = nn.Dropout()
         self.norm = nn.BatchNorm1d(2)
 
@@ -157,7 +156,7 @@ def test_the_network_answers_in_evaluation_mode_pinned_versions_too() -> None:
     engine = TorchEngine(Wavering().train())
     engine.pin(Version(1, 1), copy.deepcopy(to_arrays(Wavering())))
     for version in (None, Version(1, 1)):
-        answers = [engine.forward(OBSERVATIONS, version).logits for _ in range(3)]
+        answers = [engine.forward([OBSERVATIONS], [], version).outputs[0] for _ in range(3)]
         np.testing.assert_array_equal(answers[0], answers[1])
         np.testing.assert_array_equal(answers[0], answers[2])
         np.testing.assert_allclose(answers[0], OBSERVATIONS, rtol=1e-4)  # Untouched running statistics.

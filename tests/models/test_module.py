@@ -3,7 +3,9 @@ import pytest
 import torch
 
 from app.errors import PluginError
+from app.models.distributions.categorical import Categorical
 from app.models.module import build_module, from_arrays, hash_of, spec_of, to_arrays
+from app.models.spec import ArraySpec
 from tests.small_policy import small_policy
 
 FACTORY = "tests.small_policy:SmallPolicy"
@@ -11,8 +13,8 @@ FACTORY = "tests.small_policy:SmallPolicy"
 
 def test_a_module_is_built_with_its_arguments() -> None:
     module = build_module(FACTORY, {"inputs": 3, "actions": 5}, seed=1)
-    assert spec_of(module).observation_shape == (3,)
-    assert spec_of(module).actions == 5
+    assert spec_of(module).observation == ArraySpec((3,))
+    assert spec_of(module).action == Categorical(5)
 
 
 def test_parameters_follow_from_the_seed_alone() -> None:

@@ -2,13 +2,13 @@ import asyncio
 
 import numpy as np
 import pytest
-from numpy.typing import NDArray
 
 from app.errors import ModelMismatchError
-from app.models.engine import PINNED_MAX, Answer, TorchEngine
+from app.models.engine import Answer
 from app.models.module import to_arrays
 from app.models.placement import LocalModel, RemoteModel
-from app.models.queue import GREEDY, Question
+from app.models.question import GREEDY, Leaves, Question
+from app.models.torch_engine import PINNED_MAX, TorchEngine
 from app.types import Arrays, Version
 from tests.small_policy import small_policy
 
@@ -39,8 +39,8 @@ class OtherProcess:
         self.ensure, self.release = model.ensure, model.release
         self._engine = model.engine
 
-    async def forward(self, observations: NDArray[np.generic], version: Version | None) -> Answer:
-        return self._engine.forward(observations, version)
+    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
+        return self._engine.forward(inputs, states, version)
 
 
 def remote(model: LocalModel) -> RemoteModel:
@@ -52,7 +52,7 @@ async def value_of(model: LocalModel | RemoteModel, version: Version | None = No
 
 
 def value_by(seed: int) -> float:
-    return float(TorchEngine(small_policy(seed)).forward(OBSERVATION[None]).value[0])
+    return float(TorchEngine(small_policy(seed)).forward([OBSERVATION[None]]).outputs[1][0])
 
 
 @pytest.mark.parametrize("place", [lambda model: model, remote])
@@ -109,11 +109,11 @@ async def test_a_version_in_play_outlives_many_others_and_leaves_after_its_relea
 @pytest.mark.parametrize(
     ("question", "message"),
     [
-        (Question(np.zeros(3, np.float32), 0.5), r"float32 \(3,\); the model takes float32 \(2,\)"),
-        (Question(np.zeros(2, np.float64), 0.5), "observation is float64"),
-        (Question(OBSERVATION, 0.5, np.zeros(2, bool)), "at least one true"),
-        (Question(OBSERVATION, 0.5, np.ones(3, bool)), "takes 2 booleans"),
-        (Question(OBSERVATION, 0.5, np.ones(2, np.int64)), "takes 2 booleans"),
+        (Question(np.zeros(3, np.float32), GREEDY), r"float32 \(3,\); the model takes float32 \(2,\)"),
+        (Question(np.zeros(2, np.float64), GREEDY), "observation is float64"),
+        (Question(OBSERVATION, GREEDY, np.zeros(2, bool)), "at least one true"),
+        (Question(OBSERVATION, GREEDY, np.ones(3, bool)), "takes 2 booleans"),
+        (Question(OBSERVATION, GREEDY, np.ones(2, np.int64)), "takes 2 booleans"),
     ],
 )
 async def test_a_question_that_does_not_fit_is_refused_before_it_spoils_a_batch(

@@ -8,9 +8,12 @@ from numpy.typing import NDArray
 
 from app.errors import AgentError, OverloadedError
 from app.models.engine import Answer
-from app.models.queue import GREEDY, Decision, LocalQueue, Question, RemoteQueue
+from app.models.question import GREEDY, Decision, Leaves, Prepared, Question, prepare
+from app.models.queue import LocalQueue, RemoteQueue
 from app.types import Version
+from tests.small_policy import discrete
 
+SPEC = discrete((1,), 2)
 CALLS = 2_000
 CANCELLED = 0.3
 
@@ -19,7 +22,7 @@ def answer_to(observations: NDArray[np.generic], version: Version | None) -> Ans
     """Prefers action 1 and values each observation by itself."""
     rows = np.asarray(observations, np.float32)
     logits = np.tile(np.array([0, 1], np.float32), (len(rows), 1))
-    return Answer(logits, rows[:, 0], version or Version(1, 1))
+    return Answer([logits, rows[:, 0]], [], version or Version(1, 1))
 
 
 class Network:
@@ -28,12 +31,12 @@ class Network:
     def __init__(self) -> None:
         self.asked: list[tuple[list[float], Version | None]] = []
 
-    def forward(self, observations: NDArray[np.generic], version: Version | None) -> Answer:
-        values = [float(x) for x in np.asarray(observations, np.float32)[:, 0]]
+    def forward(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
+        values = [float(x) for x in np.asarray(inputs[0], np.float32)[:, 0]]
         self.asked.append((values, version))
         if -1.0 in values:
             raise RuntimeError("the network chokes")
-        return answer_to(observations, version)
+        return answer_to(inputs[0], version)
 
 
 class Remote(Network):
@@ -44,7 +47,7 @@ class Remote(Network):
         self.called: asyncio.Queue[asyncio.Future[None]] = asyncio.Queue()
         self.under_way = self.most_under_way = 0
 
-    async def call(self, observations: NDArray[np.generic], version: Version | None) -> Answer:
+    async def call(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
         door: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.called.put_nowait(door)
         self.under_way += 1
@@ -53,16 +56,16 @@ class Remote(Network):
             await door
         finally:
             self.under_way -= 1
-        return self.forward(observations, version)
+        return self.forward(inputs, states, version)
 
 
-def question(value: float, *, version: Version | None = None, mask: Sequence[int] | None = None) -> Question:
+def question(value: float, *, version: Version | None = None, mask: Sequence[int] | None = None) -> Prepared:
     flags = None if mask is None else np.array(mask, bool)
-    return Question(np.array([value], np.float32), GREEDY, flags, version)
+    return prepare(Question(np.array([value], np.float32), GREEDY, flags, version), SPEC)
 
 
 def local(network: Network, max_waiting: int = 100) -> LocalQueue:
-    return LocalQueue(network.forward, max_waiting)
+    return LocalQueue(SPEC, network.forward, max_waiting)
 
 
 async def test_all_questions_of_one_turn_are_one_batch_in_their_order() -> None:
@@ -125,13 +128,13 @@ async def test_a_failed_version_does_not_fail_the_others() -> None:
 
 
 async def test_a_row_that_is_not_a_number_fails_its_own_waiter_alone() -> None:
-    def forward(observations: NDArray[np.generic], version: Version | None) -> Answer:
-        answer = answer_to(observations, version)
-        answer.logits[1] = np.nan
-        answer.value[2] = np.inf
+    def forward(inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
+        answer = answer_to(inputs[0], version)
+        answer.outputs[0][1] = np.nan
+        answer.outputs[1][2] = np.inf
         return answer
 
-    queue = LocalQueue(forward, 100)
+    queue = LocalQueue(SPEC, forward, 100)
     outcomes = await asyncio.gather(*(queue.decide(question(v)) for v in range(4)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [Decision, AgentError, AgentError, Decision]
     assert "log-probability is nan" in str(outcomes[1])
@@ -140,11 +143,11 @@ async def test_a_row_that_is_not_a_number_fails_its_own_waiter_alone() -> None:
 
 @pytest.mark.parametrize(("rows", "value_shape"), [(2, (2,)), (3, (3, 1)), (3, ()), (1, (3,))])
 async def test_an_answer_of_another_shape_is_told_to_each_waiter(rows: int, value_shape: tuple[int, ...]) -> None:
-    answer = Answer(np.zeros((rows, 2), np.float32), np.zeros(value_shape, np.float32), Version(1, 1))
-    queue = LocalQueue(lambda _observations, _version: answer, 100)
+    answer = Answer([np.zeros((rows, 2), np.float32), np.zeros(value_shape, np.float32)], [], Version(1, 1))
+    queue = LocalQueue(SPEC, lambda _inputs, _states, _version: answer, 100)
     outcomes = await asyncio.gather(*(queue.decide(question(v)) for v in range(3)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [AgentError] * 3
-    assert "answered 3 observations with logits" in str(outcomes[0])
+    assert "answer to 3 observations has the shapes" in str(outcomes[0])
 
 
 async def test_one_question_too_many_is_refused_at_once() -> None:
@@ -172,11 +175,11 @@ async def test_many_cancelled_callers_hurt_no_neighbour_of_a_local_model() -> No
 
 
 async def test_many_cancelled_callers_hurt_no_neighbour_of_a_remote_model() -> None:
-    async def forward(observations: NDArray[np.generic], version: Version | None) -> Answer:
+    async def forward(inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
         await asyncio.sleep(0)
-        return answer_to(observations, version)
+        return answer_to(inputs[0], version)
 
-    await many_calls_with_some_cancelled(RemoteQueue(forward, CALLS, timeout_s=20))
+    await many_calls_with_some_cancelled(RemoteQueue(SPEC, forward, CALLS, timeout_s=20))
 
 
 async def many_calls_with_some_cancelled(queue: LocalQueue | RemoteQueue) -> None:
@@ -205,7 +208,7 @@ async def many_calls_with_some_cancelled(queue: LocalQueue | RemoteQueue) -> Non
 
 async def test_a_remote_model_has_one_call_under_way_that_carries_all_that_wait() -> None:
     remote = Remote()
-    queue = RemoteQueue(remote.call, 100, timeout_s=20)
+    queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=20)
     first = [queue.decide(question(v)) for v in (1, 2)]
     door = await remote.called.get()
     second = [queue.decide(question(v)) for v in (3, 4, 5)]
@@ -223,7 +226,7 @@ async def test_a_remote_model_has_one_call_under_way_that_carries_all_that_wait(
 
 async def test_a_remote_call_without_an_answer_ends_in_an_error_and_the_next_one_works() -> None:
     remote = Remote()
-    queue = RemoteQueue(remote.call, 100, timeout_s=0.02)
+    queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=0.02)
     outcomes = await asyncio.gather(*(queue.decide(question(v)) for v in (1, 2)), return_exceptions=True)
     assert [str(outcome) for outcome in outcomes] == ["the model did not answer: TimeoutError: "] * 2
     await remote.called.get()
@@ -234,7 +237,7 @@ async def test_a_remote_call_without_an_answer_ends_in_an_error_and_the_next_one
 
 async def test_a_remote_failure_is_told_to_each_waiter_and_the_next_call_works() -> None:
     remote = Remote()
-    queue = RemoteQueue(remote.call, 100, timeout_s=20)
+    queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=20)
     waiting = [queue.decide(question(v)) for v in (1, -1)]
     (await remote.called.get()).set_result(None)
     outcomes = await asyncio.gather(*waiting, return_exceptions=True)
@@ -246,7 +249,7 @@ async def test_a_remote_failure_is_told_to_each_waiter_and_the_next_call_works()
 
 async def test_a_remote_call_that_is_cancelled_from_outside_leaves_nobody_waiting() -> None:
     remote = Remote()
-    queue = RemoteQueue(remote.call, 100, timeout_s=20)
+    queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=20)
     waiting = queue.decide(question(1))
     door = await remote.called.get()
     later = queue.decide(question(2))
@@ -259,7 +262,7 @@ async def test_a_remote_call_that_is_cancelled_from_outside_leaves_nobody_waitin
 
 async def test_a_remote_model_refuses_one_question_too_many() -> None:
     remote = Remote()
-    queue = RemoteQueue(remote.call, 2, timeout_s=20)
+    queue = RemoteQueue(SPEC, remote.call, 2, timeout_s=20)
     first = queue.decide(question(0))
     door = await remote.called.get()
     waiting = [queue.decide(question(v)) for v in (1, 2)]

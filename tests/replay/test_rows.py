@@ -2,15 +2,15 @@ import numpy as np
 import pytest
 
 from app.agents.unroll import Row
-from app.models.spec import ModelSpec
 from app.replay.rows import count, empty_batch, row_dtypes
 from app.types import RowKind
+from tests.small_policy import discrete
 
-SPEC = ModelSpec(observation_shape=(4, 2), actions=3, observation_dtype="uint8")
+SPEC = discrete((4, 2), 3, "uint8")
 
 
-def test_the_columns_are_those_of_a_row_in_its_order() -> None:
-    assert tuple(row_dtypes(SPEC)) == Row._fields
+def test_the_columns_are_those_of_a_row_in_its_order_without_a_state_that_the_model_has_not() -> None:
+    assert tuple(row_dtypes(SPEC)) == tuple(name for name in Row._fields if name != "state")
 
 
 def test_an_empty_batch_has_every_column_and_nothing_to_learn_from() -> None:

@@ -12,8 +12,9 @@ import pytest
 from numpy.typing import NDArray
 from ray import serve
 
-from app.models.distributions import choose, log_softmax
-from app.models.engine import Answer, TorchEngine
+from app.models.distributions.categorical import choose, log_softmax
+from app.models.engine import Answer
+from app.models.torch_engine import TorchEngine
 from app.seeding import Draws, derive
 from app.types import RowKind
 
@@ -54,14 +55,14 @@ def test_a_remote_model_decides_as_a_local_one_does(service: Service) -> None:
     for number, seen in enumerate(states):
         draws = Draws(derive(service.config.run.seed, "player", f"compared-{number}", 1))
         uniforms = np.array([draws.random() for _ in seen])
-        expected = choose(log_softmax(engine.forward(seen).logits), uniforms)
+        expected = choose(log_softmax(engine.forward([seen]).outputs[0]), uniforms)
         assert play(service, f"compared-{number}", seen) == expected.tolist()
     batch = learner.next()
     learner.buffer.close()
     rows = {name: column[batch["kind"] == RowKind.STEP] for name, column in batch.items()}
-    answer = engine.forward(rows["observation"])
-    log_probs = log_softmax(answer.logits)[np.arange(len(rows["action"])), rows["action"]]
-    np.testing.assert_allclose(rows["value"], answer.value, atol=1e-5)
+    answer = engine.forward([rows["observation"]])
+    log_probs = log_softmax(answer.outputs[0])[np.arange(len(rows["action"])), rows["action"]]
+    np.testing.assert_allclose(rows["value"], answer.outputs[1], atol=1e-5)
     np.testing.assert_allclose(rows["log_prob"], log_probs, atol=1e-5)
 
 
@@ -79,8 +80,8 @@ def test_an_evaluated_session_keeps_its_version_in_the_other_process(service: Se
 async def test_one_bad_call_of_eight_leaves_seven_answers(service: Service, bad: NDArray[np.generic]) -> None:
     model = serve.get_deployment_handle("model-main", service.trial_name)
     calls = [np.zeros((2, 4), np.float32)] * 7 + [bad]
-    results = await asyncio.gather(*(model.forward.remote(call, None) for call in calls), return_exceptions=True)
-    assert [result.value.shape for result in results[:7] if isinstance(result, Answer)] == [(2,)] * 7
+    results = await asyncio.gather(*(model.forward.remote([call], [], None) for call in calls), return_exceptions=True)
+    assert [result.outputs[1].shape for result in results[:7] if isinstance(result, Answer)] == [(2,)] * 7
     assert isinstance(results[7], ValueError)
     assert "the model takes float32" in str(results[7])
 

@@ -7,7 +7,7 @@ import httpx
 import numpy as np
 import pytest
 
-from app.models.engine import TorchEngine
+from app.models.torch_engine import TorchEngine
 
 from .service import Cluster, Service, observation, step, wait_until
 
@@ -163,7 +163,7 @@ def test_an_evaluated_session_keeps_its_version_while_newer_ones_are_published(s
 
 def test_an_evaluated_session_is_played_greedily_by_its_version(service: Service) -> None:
     service.publish(seed=3)
-    expected = TorchEngine(service.module(3)).forward(np.array(states(20), np.float32)).logits.argmax(1)
+    expected = TorchEngine(service.module(3)).forward([np.array(states(20), np.float32)]).outputs[0].argmax(1)
     service.step("greedy", "start", purpose="evaluate")
     service.publish(seed=4)
     ticks = [service.step("greedy", "tick", observation(*state)) for state in states(20)]

@@ -13,8 +13,8 @@ import ray
 import torch
 from numpy.typing import NDArray
 
-from app.models.distributions import log_prob_and_entropy
-from app.models.module import from_arrays
+from app.models.distributions.action import log_prob_and_entropy
+from app.models.module import from_arrays, spec_of
 from app.stores.buffer import BufferStats
 from app.types import Arrays, RowKind, Rows, Version
 
@@ -53,7 +53,7 @@ def log_probs(service: Service, arrays: Arrays, rows: Rows) -> NDArray[np.float3
     from_arrays(module, arrays)
     state, action, mask = (torch.from_numpy(rows[name]) for name in ("observation", "action", "action_mask"))
     with torch.no_grad():
-        log_prob, _ = log_prob_and_entropy(module(state).logits, action, mask > 0)
+        log_prob, _ = log_prob_and_entropy(spec_of(module).actions, [module(state).dist_inputs], [action], [mask > 0])
     found: NDArray[np.float32] = log_prob.numpy()
     return found
 

@@ -17,9 +17,9 @@ from app.agents.gym_agent import GymAgent
 from app.agents.outbox import Outbox
 from app.agents.unroll import Unroll
 from app.client.connection import HttpConnection
-from app.models.engine import TorchEngine
 from app.models.module import to_arrays
 from app.models.placement import LocalModel
+from app.models.torch_engine import TorchEngine
 from app.seeding import Draws, derive
 from app.sessions.blackboard import Board
 from app.sessions.table import Limits, SessionTable

@@ -6,13 +6,13 @@ from itertools import count
 import numpy as np
 import pytest
 
-from app.models.spec import ModelSpec
 from app.replay.rows import empty_batch
 from app.stores import buffer as module
 from app.stores.buffer import BufferSettings, BufferStore
 from app.types import RowKind, Rows
+from tests.small_policy import discrete
 
-SPEC = ModelSpec((2,), 2)
+SPEC = discrete((2,), 2)
 FOREVER_S = 1000.0
 
 

@@ -10,6 +10,7 @@ from torch import Tensor, nn
 from app.algorithms.learner import PpoLearner, PpoSettings
 from app.algorithms.ppo import PpoCoefficients
 from app.errors import CheckpointError
+from app.models.module import spec_of
 from app.seeding import derive
 from app.types import RowKind
 from tests.small_policy import SmallPolicy, small_policy
@@ -158,7 +159,7 @@ class Run:
         self.updates = 0
 
     def train(self, updates: int) -> "Run":
-        learner = PpoLearner(self.module, self.optimizer, SETTINGS, 1, lambda x: x)
+        learner = PpoLearner(self.module, spec_of(self.module), self.optimizer, SETTINGS, 1, lambda x: x)
         for _ in range(updates):
             shuffle = torch.Generator().manual_seed(derive(7, 0, self.updates))
             assert learner.update(batch(self.updates, self.module), shuffle)["optimizer_steps"] == 6
@@ -194,7 +195,7 @@ def batch(number: int, module: nn.Module) -> dict[str, Tensor]:
     action = torch.randint(0, 2, (rows,), generator=source)
     observation = torch.randn(rows, 2, generator=source)
     with torch.no_grad():
-        log_prob = module(observation).logits.log_softmax(-1).gather(1, action[:, None]).squeeze(1)
+        log_prob = module(observation).dist_inputs.log_softmax(-1).gather(1, action[:, None]).squeeze(1)
     return {
         "observation": observation,
         "action": action,

@@ -10,13 +10,14 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from app.agents.json_arrays import everything_allowed
 from app.agents.outbox import Outbox
 from app.agents.unroll import Step, Unroll
 from app.config.root import ExperimentConfig
-from app.models.distributions import choose, log_softmax
-from app.models.engine import TorchEngine
+from app.models.distributions.action import act, draws_of
 from app.models.module import build_module, spec_of
-from app.models.queue import Decision
+from app.models.question import Decision
+from app.models.torch_engine import TorchEngine
 from app.replay.fifo import Fifo
 from app.seeding import derive
 from app.types import RowKind, Version
@@ -48,13 +49,16 @@ class PlainLoop:
         self._rows = trainer.inputs[0].batch_rows
         self._unroll_ticks = next(iter(config.actors.values())).unroll_ticks
         module = build_module(model.factory, model.kwargs, self._seed)
-        self._learner: PpoLearner = make_learner(trainer, module, make_optimizer(trainer, module), 1, lambda x: x)
+        self._learner: PpoLearner = make_learner(
+            trainer, module, spec_of(module), make_optimizer(trainer, module), 1, lambda x: x
+        )
         self._engine = TorchEngine(module)
         self._engine.version = Version(1, 0)
         self._outbox = Outbox(spec_of(module), self._rows, lambda: None)
         self._fifo = Fifo(2 * self._rows, self._rows)
         self._rng = np.random.default_rng(self._seed)
-        self._everything = np.ones(spec_of(module).actions, bool)
+        self._spec = spec_of(module)
+        self._everything = everything_allowed(self._spec)
         self._updates = self._steps = self._episodes = 0
 
     def run(self, limit_s: float) -> Limit:
@@ -84,12 +88,11 @@ class PlainLoop:
         return Limit(False, time.monotonic() - started_s, self._steps, newest)
 
     def _decide(self, observations: NDArray[np.float32]) -> list[Decision]:
-        answer = self._engine.forward(observations)
-        log_probs = log_softmax(answer.logits)
-        actions = choose(log_probs, self._rng.random(len(observations)))
-        chosen = log_probs[np.arange(len(actions)), actions]
+        *dist_inputs, value = self._engine.forward([observations]).outputs
+        uniforms = self._rng.random((len(observations), draws_of(self._spec.actions)))
+        acted = act(self._spec.actions, [np.asarray(x, np.float32) for x in dist_inputs], uniforms, [None])
         version = Version(1, self._updates)
-        rows = zip(actions.tolist(), chosen.tolist(), answer.value.tolist(), strict=True)
+        rows = zip(acted.actions[0].tolist(), acted.log_probs.tolist(), value.tolist(), strict=True)
         return [Decision(action, log_prob, value, version) for action, log_prob, value in rows]
 
     def _note(

@@ -7,8 +7,9 @@ from torch import Tensor, nn
 
 from app.games.arena.game import FIRST_SKILL, MAX_ACTIONS
 from app.games.arena.observation import FEATURES, ROWS, UNITS
+from app.models.distributions.categorical import Categorical
 from app.models.module import PolicyOutput
-from app.models.spec import ModelSpec
+from app.models.spec import ArraySpec, ModelSpec
 
 PRESENT = FEATURES.index("present")
 IS_SELF = FEATURES.index("is_self")
@@ -24,7 +25,7 @@ class ArenaPolicy(nn.Module):
 
     def __init__(self, hidden: int, heads: int, layers: int) -> None:
         super().__init__()
-        self.spec = ModelSpec(observation_shape=(ROWS, len(FEATURES)), actions=MAX_ACTIONS)
+        self.spec = ModelSpec(ArraySpec((ROWS, len(FEATURES))), Categorical(MAX_ACTIONS))
         self.embed = nn.Linear(len(FEATURES), hidden)
         self.blocks = nn.ModuleList(_Block(hidden, heads) for _ in range(layers))
         self.norm = nn.LayerNorm(hidden)

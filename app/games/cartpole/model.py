@@ -4,8 +4,9 @@ import math
 
 from torch import Tensor, nn
 
+from app.models.distributions.categorical import Categorical
 from app.models.module import PolicyOutput
-from app.models.spec import ModelSpec
+from app.models.spec import ArraySpec, ModelSpec
 
 
 class CartPolePolicy(nn.Module):
@@ -13,7 +14,7 @@ class CartPolePolicy(nn.Module):
 
     def __init__(self, hidden: int) -> None:
         super().__init__()
-        self.spec = ModelSpec(observation_shape=(4,), actions=2)
+        self.spec = ModelSpec(ArraySpec((4,)), Categorical(2))
         self.policy = _mlp(4, hidden, 2, gain=0.01)
         self.critic = _mlp(4, hidden, 1, gain=1.0)
 

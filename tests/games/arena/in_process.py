@@ -6,9 +6,9 @@ from itertools import count
 from app.agents.agent import Agent, AgentContext
 from app.agents.unroll import Row, Unroll
 from app.games.arena.agents import ArenaAgent, BossAgent, ObserverAgent
-from app.models.engine import TorchEngine
 from app.models.module import build_module
 from app.models.placement import LocalModel
+from app.models.torch_engine import TorchEngine
 from app.seeding import Draws, derive
 from app.sessions.blackboard import Board
 from app.sessions.ids import agent_of

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 import torch
 
-from app.agents.unroll import Row
+from app.agents.outbox import Outbox
 from app.algorithms.learner import PpoLearner, PpoSettings
 from app.algorithms.ppo import PpoCoefficients
 from app.errors import BadPayloadError
@@ -12,7 +12,7 @@ from app.games.arena.match import Match, MatchError
 from app.games.arena.messages import tick_of
 from app.games.arena.observation import FEATURES
 from app.models.module import build_module, to_arrays
-from app.replay.rows import empty_batch, row_dtypes
+from app.replay.rows import empty_batch
 from app.types import Purpose, RowKind
 
 from .in_process import ArenaService
@@ -114,15 +114,16 @@ def test_matches_differ_in_size() -> None:
 async def test_the_network_learns_from_played_games_with_finite_numbers() -> None:
     _, service = await played(3)
     spec = service.model.spec
-    columns = zip(*(row for rows in service.trajectories for row in rows), strict=True)
-    kinds = row_dtypes(spec)
-    batch = {name: torch.from_numpy(np.array(c, kinds[name][0])) for name, c in zip(Row._fields, columns, strict=True)}
+    outbox = Outbox(spec, 1, lambda: None)
+    for trajectory in service.trajectories:
+        outbox.add(trajectory)
+    batch = {name: torch.from_numpy(column) for name, column in outbox.take().items()}
     padding = {name: torch.from_numpy(column) for name, column in empty_batch(spec, 3).items()}
     batch = {name: torch.cat([column, padding[name]]) for name, column in batch.items()}
     module = build_module("app.games.arena.model:build", {}, seed=0)
     before = to_arrays(module)
     settings = PpoSettings(0.99, 0.95, PpoCoefficients(0.2, 0.5, 0.01), epochs=2, minibatches=2, max_grad_norm=0.5)
-    learner = PpoLearner(module, torch.optim.Adam(module.parameters(), 1e-3), settings, 1, lambda x: x)
+    learner = PpoLearner(module, spec, torch.optim.Adam(module.parameters(), 1e-3), settings, 1, lambda x: x)
     metrics = learner.update(batch, torch.Generator().manual_seed(0))
     assert metrics["optimizer_steps"] == 4
     assert all(np.isfinite(value) for value in metrics.values())

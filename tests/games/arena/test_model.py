@@ -28,12 +28,12 @@ def observations(count: int = 16) -> Tensor:
 
 
 def same(one: PolicyOutput, other: PolicyOutput) -> bool:
-    return torch.equal(one.logits, other.logits) and torch.equal(one.value, other.value)
+    return torch.equal(one.dist_inputs, other.dist_inputs) and torch.equal(one.value, other.value)
 
 
 def test_the_factory_returns_a_module_that_fits_its_spec() -> None:
     module = build_module("app.games.arena.model:build", {"hidden": 16, "heads": 4}, seed=1)
-    logits, value = module(observations(3))
+    logits, value, _ = module(observations(3))
     assert (logits.shape, value.shape) == ((3, MAX_ACTIONS), (3,))
     with pytest.raises(ValueError, match="hidden is 10 and heads 4"):
         build(hidden=10, heads=4)
@@ -52,7 +52,7 @@ def test_absent_rows_have_no_influence_at_all(junk: float) -> None:
 def test_absent_rows_have_no_gradient_and_spoil_none() -> None:
     seen = observations().requires_grad_()
     model = policy()
-    logits, value = model(seen)
+    logits, value, _ = model(seen)
     (logits.sum() + value.sum()).backward()
     assert seen.grad is not None
     absent = seen[..., PRESENT] == 0
@@ -74,7 +74,7 @@ def test_the_order_of_units_does_not_matter() -> None:
     shuffled = torch.cat([seen[:, order], seen[:, UNITS:]], dim=1)
     with torch.inference_mode():
         one, other = policy()(seen), policy()(shuffled)
-    torch.testing.assert_close(one.logits, other.logits)
+    torch.testing.assert_close(one.dist_inputs, other.dist_inputs)
     torch.testing.assert_close(one.value, other.value)
 
 
@@ -83,15 +83,15 @@ def test_the_logits_of_skills_follow_their_rows() -> None:
     shuffled = torch.cat([seen[:, :UNITS], seen[:, UNITS + order]], dim=1)
     with torch.inference_mode():
         one, other = policy()(seen), policy()(shuffled)
-    torch.testing.assert_close(one.logits[:, :FIRST_SKILL], other.logits[:, :FIRST_SKILL])
-    torch.testing.assert_close(one.logits[:, FIRST_SKILL + order], other.logits[:, FIRST_SKILL:])
+    torch.testing.assert_close(one.dist_inputs[:, :FIRST_SKILL], other.dist_inputs[:, :FIRST_SKILL])
+    torch.testing.assert_close(one.dist_inputs[:, FIRST_SKILL + order], other.dist_inputs[:, FIRST_SKILL:])
     torch.testing.assert_close(one.value, other.value)
 
 
 def test_the_logit_of_an_absent_skill_is_zero() -> None:
     seen = observations()
     with torch.inference_mode():
-        skills = policy()(seen).logits[:, FIRST_SKILL:]
+        skills = policy()(seen).dist_inputs[:, FIRST_SKILL:]
     absent = seen[:, UNITS:, PRESENT] == 0
     assert not skills[absent].any()
     assert skills[~absent].all()
@@ -99,7 +99,7 @@ def test_the_logit_of_an_absent_skill_is_zero() -> None:
 
 def test_an_observation_without_any_row_is_answered_with_finite_numbers() -> None:
     model = policy()
-    logits, value = model(torch.zeros(2, ROWS, observations(1).shape[-1]))
+    logits, value, _ = model(torch.zeros(2, ROWS, observations(1).shape[-1]))
     (logits.sum() + value.sum()).backward()
     assert torch.isfinite(logits).all()
     assert torch.isfinite(value).all()
@@ -110,10 +110,10 @@ def test_a_rows_answer_does_not_depend_on_its_batch() -> None:
     seen, model = observations(), policy()
     with torch.inference_mode():
         together, alone = model(seen), model(seen[3:4])
-    torch.testing.assert_close(together.logits[3:4], alone.logits)
+    torch.testing.assert_close(together.dist_inputs[3:4], alone.dist_inputs)
 
 
 def test_the_first_policy_is_nearly_uniform() -> None:
     torch.manual_seed(0)
     with torch.inference_mode():
-        assert build()(observations()).logits.abs().max() < 0.1
+        assert build()(observations()).dist_inputs.abs().max() < 0.1

@@ -1,0 +1,87 @@
+"""Categorical distribution over discrete actions, for acting (numpy) and for learning (torch)."""
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.models.distributions.distribution import Acted, Floats, Mask
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+LOWEST: Final = float(np.finfo(np.float32).min)
+
+
+@dataclass(frozen=True, slots=True)
+class Categorical:
+    """One of a number of choices; the network gives a logit for each."""
+
+    choices: int
+    shape: tuple[()] = ()
+    dtype: Literal["int64"] = "int64"
+    draws: Literal[1] = 1
+
+    def __post_init__(self) -> None:
+        if self.choices < 1:
+            raise ValueError(f"a categorical action needs at least one choice, got {self.choices}")
+
+    @property
+    def inputs(self) -> int:
+        """Logits of one action."""
+        return self.choices
+
+    def act(self, inputs: Floats, uniforms: NDArray[np.float64], mask: Mask | None) -> Acted:
+        """Returns actions [B] for logits [B, choices], from a uniform number each, [B, 1]; NaN is greedy.
+
+        Raises:
+          ValueError: A row of the mask allows no choice.
+        """
+        log_probs = log_softmax(inputs, mask)
+        actions = choose(log_probs, uniforms[:, 0])
+        return Acted(actions, log_probs[np.arange(len(actions)), actions])
+
+    def log_prob(self, inputs: "Tensor", action: "Tensor", mask: "Tensor | None") -> "Tensor":
+        """Returns the log-probability of each action, [B], for logits [B, choices] and actions int64 [B]."""
+        return _log_softmax(inputs, mask).gather(1, action[:, None]).squeeze(1)
+
+    def entropy(self, inputs: "Tensor", mask: "Tensor | None") -> "Tensor":
+        """Returns the entropy in nats, [B]."""
+        log_probs = _log_softmax(inputs, mask)
+        return -(log_probs.exp() * log_probs).sum(-1)
+
+
+def log_softmax(logits: Floats, mask: NDArray[np.bool_] | None = None) -> Floats:
+    """Returns log-probabilities, [B, A]; -inf where ``mask`` is False.
+
+    Raises:
+      ValueError: A row of the mask allows no action.
+    """
+    if mask is not None:
+        if not mask.any(axis=1).all():
+            raise ValueError("an action mask must allow at least one action in each row")
+        logits = np.where(mask, logits, -np.inf).astype(np.float32)
+    shifted = logits - logits.max(axis=1, keepdims=True)
+    with np.errstate(divide="ignore"):
+        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)), np.float32)
+
+
+def choose(log_probs: Floats, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
+    """Returns an action per row, [B], by inverting the distribution function.
+
+    Args:
+      log_probs: Log-probabilities, [B, A].
+      uniforms: A number in [0, 1) per row, [B]; NaN takes the most probable action.
+    """
+    greedy = log_probs.argmax(axis=1)
+    reached = np.exp(log_probs.astype(np.float64)).cumsum(axis=1)
+    reached /= reached[:, -1:]  # So that rounding never leaves the last action unreachable.
+    sampled = (reached <= uniforms[:, None]).sum(axis=1)
+    chosen: NDArray[np.int64] = np.where(np.isnan(uniforms), greedy, sampled).astype(np.int64)
+    return chosen
+
+
+def _log_softmax(logits: "Tensor", mask: "Tensor | None") -> "Tensor":
+    # The lowest finite number and not -inf, whose product with a probability of 0 would be NaN.
+    return (logits if mask is None else logits.masked_fill(~mask, LOWEST)).log_softmax(-1)
