@@ -1,0 +1,45 @@
+"""Prioritized fictitious self-play (Vinyals et al., 2019), https://doi.org/10.1038/s41586-019-1724-z."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.league.matchmaking.matchmaker import Probabilities, check_candidates
+from app.league.payoff import Payoff, PlayerId
+
+Weighting = Literal["variance", "squared", "linear"]
+
+
+def pfsp(win_rates: NDArray[np.float64], weighting: Weighting = "squared") -> Probabilities:
+    """Returns the probability of meeting each opponent, [N].
+
+    Args:
+      win_rates: Chance of beating each opponent, in [0, 1], [N]; 0.5 where unknown.
+      weighting: ``variance`` prefers equals by p(1 - p); ``squared``, (1 - p)², and ``linear``, 1 - p, the hard ones.
+
+    Raises:
+      ValueError: There is no opponent, or a rate lies outside [0, 1].
+    """
+    if win_rates.size == 0 or not np.all((win_rates >= 0) & (win_rates <= 1)):
+        raise ValueError(f"pfsp needs win rates in [0, 1], got {win_rates}")
+    loss_rates = 1 - win_rates
+    weights = {"variance": win_rates * loss_rates, "squared": loss_rates**2, "linear": loss_rates}[weighting]
+    total = float(weights.sum())
+    if total == 0:  # Everyone is beaten for certain: nothing left to prefer.
+        return np.full(win_rates.size, 1 / win_rates.size)
+    return np.divide(weights, total)
+
+
+@dataclass(frozen=True, slots=True)
+class Pfsp:
+    """Opponents by how hard they are for the player."""
+
+    weighting: Weighting = "squared"
+
+    def probabilities(self, player: PlayerId, candidates: Sequence[PlayerId], payoff: Payoff) -> Probabilities:
+        """Returns the probability of each candidate, [N]."""
+        check_candidates(candidates)
+        return pfsp(payoff.win_rates(player, candidates), self.weighting)
