@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from app.errors import StepError
 from app.sessions.directory import Replica
-from app.sessions.table import Limits
+from app.sessions.limits import Limits
 from app.stores.trial import Trial
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest, refusal

@@ -13,7 +13,8 @@ from app.sessions.listing import Query, SessionSummary, page_document, read_quer
 from app.wire.http import JSON, HttpReply, HttpRequest
 from app.wire.openapi import openapi
 from app.wire.routes import unserved
-from app.wire.steps import Credentials, credentials_of
+from app.wire.step_fields import credentials_of
+from app.wire.steps import Credentials
 
 SESSION: Final = "/sessions/"
 """Path of one session, without its id."""

@@ -11,7 +11,8 @@ from ray.serve.handle import DeploymentHandle
 from app.errors import OverloadedError
 from app.sessions.blackboard import Board
 from app.sessions.directory import Replica
-from app.sessions.table import Limits, SessionTable
+from app.sessions.limits import Limits
+from app.sessions.table import SessionTable
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from app.wire.steps import StepReply, StepRequest

@@ -7,7 +7,8 @@ import orjson
 from app.errors import UnauthorizedError
 from app.wire.http import HttpReply, HttpRequest
 from app.wire.routes import unserved
-from app.wire.steps import Credentials, credentials_of
+from app.wire.step_fields import credentials_of
+from app.wire.steps import Credentials
 
 
 class Health:

@@ -6,7 +6,9 @@ from typing import TYPE_CHECKING, Any
 
 from app.errors import BadRequestError, GameElsewhereError
 from app.sessions.directory import Replica
-from app.sessions.table import Limits, MakeAgent, SessionTable
+from app.sessions.limits import Limits
+from app.sessions.roles import MakeAgent
+from app.sessions.table import SessionTable
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId, StepKind
 from app.wire.http import HttpReply, HttpRequest

@@ -8,15 +8,9 @@ from app.errors import AgentError, BadRequestError, StepError
 from app.wire.compression import deflate, inflate
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
 from app.wire.routes import unserved
-from app.wire.steps import (
-    StepReply,
-    StepRequest,
-    batch_of,
-    batch_reply,
-    check_protocol,
-    parse_whole,
-    step_of,
-)
+from app.wire.step_batches import batch_of, batch_reply
+from app.wire.step_fields import check_protocol, parse_whole, step_of
+from app.wire.steps import StepReply, StepRequest
 from deployments.listener.failures import Failures
 
 if TYPE_CHECKING:

@@ -10,7 +10,8 @@ from app.client.game import TICK
 from app.wire.compression import deflate
 from app.wire.field_merge import field_difference
 from app.wire.merge_patch import difference
-from app.wire.steps import MERGE_PATCH, Json
+from app.wire.step_fields import MERGE_PATCH
+from app.wire.steps import Json
 
 State = Json | Message
 """What a difference can be to; None is nothing yet."""

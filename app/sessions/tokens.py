@@ -7,7 +7,8 @@ from typing import Final
 
 from app.sessions.keys import Key
 from app.types import SessionId
-from app.wire.steps import DIGITS_MAX, Credentials
+from app.wire.step_fields import DIGITS_MAX
+from app.wire.steps import Credentials
 
 CLOCK_SKEW_S: Final = 300.0
 """How far a token's time may be from our clock: what machines without a time service drift, and no longer than needed,

@@ -11,7 +11,8 @@ from typing import Final
 
 from app.errors import BadRequestError, BodyTooLargeError
 from app.wire.frames import HeadedReader
-from app.wire.steps import Credentials, StepReply, StepRequest, checked_session, parse_kind
+from app.wire.step_fields import checked_session, parse_kind
+from app.wire.steps import Credentials, StepReply, StepRequest
 
 MAX_NAME_BYTES: Final = 32 * 1024
 """Largest session, step kind, key and token together; what the head of an HTTP request may have."""

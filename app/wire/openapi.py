@@ -5,7 +5,8 @@ from typing import Any, Final
 
 from app.errors import error_codes
 from app.types import Purpose, StepKind
-from app.wire.steps import MAX_BATCH_STEPS, PROTOCOL
+from app.wire.step_batches import MAX_BATCH_STEPS
+from app.wire.step_fields import PROTOCOL
 
 Schema = dict[str, Any]
 """A JSON Schema (2020-12)."""

@@ -17,8 +17,9 @@ from app.errors import DeadlineExceededError, PluginError
 from app.seeding import Draws
 from app.sessions.blackboard import Board
 from app.sessions.game import Game
+from app.sessions.limits import Limits
 from app.sessions.snapshot import restore_session, save_session
-from app.sessions.table import Limits, SessionTable
+from app.sessions.table import SessionTable
 from app.types import Purpose, SessionId, StepKind
 from app.wire.payload import Payload
 from app.wire.steps import JsonBody, StepReply, StepRequest

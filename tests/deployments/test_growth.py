@@ -14,7 +14,8 @@ from app.agents.agent import AgentContext
 from app.agents.echo import EchoAgent
 from app.seeding import Draws
 from app.sessions.blackboard import Board
-from app.sessions.table import Limits, SessionTable
+from app.sessions.limits import Limits
+from app.sessions.table import SessionTable
 from app.types import Purpose, SessionId
 from deployments.steps import StepService
 from tests.deployments.test_steps import show, show_here

@@ -11,7 +11,8 @@ import pytest
 from app.config.access import AccessConfig
 from app.errors import ConfigError, StepError
 from app.types import Purpose
-from app.wire.steps import batch_of, step_of
+from app.wire.step_batches import batch_of
+from app.wire.step_fields import step_of
 from app.wire.token import sign
 from deployments import keys
 from deployments.keys import DoorKeeper

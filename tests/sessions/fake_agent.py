@@ -9,8 +9,10 @@ from typing import ClassVar
 import orjson
 
 from app.sessions.blackboard import Board
+from app.sessions.limits import Limits
+from app.sessions.roles import Guard, Save
 from app.sessions.session import EndCause
-from app.sessions.table import Guard, Limits, Save, SessionTable
+from app.sessions.table import SessionTable
 from app.types import Purpose, SessionId, StepKind, Version
 from app.wire.payload import Codec, CodecKind, Payload, codec_of
 from app.wire.steps import Body, Credentials, JsonBody, StepReply, StepRequest

@@ -12,7 +12,8 @@ from app.sessions.keys import Key, Quota
 from app.sessions.refusals import NOBODY, NOTICE_EVERY_S, Reason, Refusal
 from app.sessions.tokens import CLOCK_SKEW_S, SESSION_AGE_S
 from app.types import Purpose, StepKind
-from app.wire.steps import Credentials, StepRequest, minted_once
+from app.wire.step_fields import minted_once
+from app.wire.steps import Credentials, StepRequest
 from app.wire.token import sign
 
 NOW = 1_700_000_000.0

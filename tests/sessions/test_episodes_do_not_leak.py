@@ -22,7 +22,8 @@ from app.models.placement import LocalModel
 from app.models.torch_engine import TorchEngine
 from app.seeding import Draws, derive
 from app.sessions.blackboard import Board
-from app.sessions.table import Limits, SessionTable
+from app.sessions.limits import Limits
+from app.sessions.table import SessionTable
 from app.types import Arrays, Purpose, RowKind, Rows, SessionId, Version
 from app.wire.http import HttpReply, HttpRequest
 from deployments.listener.detecting import DetectingConnection

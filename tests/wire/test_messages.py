@@ -18,7 +18,9 @@ from app.wire.messages import (
     read_request,
     reply_message,
 )
-from app.wire.steps import MAX_BATCH_STEPS, PROTOCOL, Credentials, StepReply, StepRequest
+from app.wire.step_batches import MAX_BATCH_STEPS
+from app.wire.step_fields import PROTOCOL
+from app.wire.steps import Credentials, StepReply, StepRequest
 
 ROOT = Path(__file__).parents[2]
 SOURCE = "app/wire/messages.proto"

@@ -9,20 +9,9 @@ from hypothesis import strategies as st
 
 from app.errors import AgentError, BadPayloadError, BadRequestError, OverloadedError, StepError
 from app.types import Purpose, StepKind, Version
-from app.wire.steps import (
-    MAX_BATCH_STEPS,
-    MERGE_PATCH,
-    Credentials,
-    JsonBody,
-    StepReply,
-    StepRequest,
-    batch_of,
-    batch_reply,
-    body_bytes,
-    parse_json,
-    step_of,
-    write_json,
-)
+from app.wire.step_batches import MAX_BATCH_STEPS, batch_of, batch_reply
+from app.wire.step_fields import MERGE_PATCH, step_of
+from app.wire.steps import Credentials, JsonBody, StepReply, StepRequest, body_bytes, parse_json, write_json
 
 
 def batch(items: Any, **fields: str) -> list[StepRequest]:

@@ -12,7 +12,8 @@ from app.models.torch_engine import TorchEngine
 from app.seeding import Draws, derive
 from app.sessions.blackboard import Board
 from app.sessions.ids import agent_of
-from app.sessions.table import Limits, SessionTable
+from app.sessions.limits import Limits
+from app.sessions.table import SessionTable
 from app.types import Arrays, Purpose, SessionId, StepKind, Version
 from app.wire.steps import StepRequest, body_bytes
 
