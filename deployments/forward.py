@@ -1,6 +1,5 @@
 """Brings each step to the replica that holds its game, so that any connection reaches any game."""
 
-from collections import OrderedDict
 from typing import Final
 
 from app.client.connection import ConnectionLostError
@@ -20,13 +19,12 @@ from app.wire.steps import StepReply, StepRequest
 from deployments.batched import Batched
 from deployments.links import Links, ReplicaGoneError
 from deployments.members import Members
+from deployments.owners import Owners
 from deployments.recovery import Recovery
 from deployments.steps import Step
 
 FORWARD_TIMEOUT_S: Final = 30.0
 """Longest forwarded step; the owner's own limit is usually shorter."""
-OWNERS_REMEMBERED: Final = 10_000
-"""Games elsewhere whose owner is remembered, so that not every step asks the directory."""
 HOPS_MAX: Final = 3
 """Owners that a step is sent to one after another, while its game moves."""
 
@@ -50,7 +48,7 @@ class Forwarding:
         self._links = links
         self._recovery = recovery
         self._finding = Batched(members.directory.find)
-        self._owners: OrderedDict[str, str] = OrderedDict()
+        self._owners = Owners()
 
     async def step(self, request: StepRequest) -> StepReply:
         """Returns the answer of whoever holds the game.
@@ -102,7 +100,7 @@ class Forwarding:
             except (ReplicaGoneError, ConnectionLostError) as error:
                 owner = await self._after_loss(owner, request, error)
                 continue
-            self._remember(game, owner)
+            self._owners.remember(game, owner)
             return reply
         raise OverloadedError(f"the game of session {request.session!r} moves; send the step again")
 
@@ -126,13 +124,13 @@ class Forwarding:
             return None
         if found.owner is None:
             return await self._recovery.recover(game)
-        self._remember(game, found.owner.name)
+        self._owners.remember(game, found.owner.name)
         return found.owner.name
 
     async def _after_loss(self, owner: str, request: StepRequest, error: Exception) -> str:
         """Returns who holds the game now that its owner did not answer."""
         game = game_of(request.session)
-        self._owners.pop(game, None)
+        self._owners.forget(game)
         if isinstance(error, ReplicaGoneError):
             await self._members.directory.leave(owner)
             return await self._owner_after(owner, request, error)
@@ -151,8 +149,3 @@ class Forwarding:
         if found is None and request.kind is not StepKind.START:
             raise SessionLostError(f"replica {gone} held session {request.session!r} and is gone") from error
         return found or self._members.own.name
-
-    def _remember(self, game: str, owner: str) -> None:
-        self._owners[game] = owner
-        if len(self._owners) > OWNERS_REMEMBERED:
-            self._owners.popitem(last=False)

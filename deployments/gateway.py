@@ -1,6 +1,6 @@
 """Brings each step of a gateway's port to the replica that holds its game."""
 
-from collections import Counter, OrderedDict
+from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
@@ -10,8 +10,8 @@ from app.sessions.directory import Replica
 from app.sessions.ids import game_of
 from app.types import StepKind
 from app.wire.steps import StepReply, StepRequest
-from deployments.forward import OWNERS_REMEMBERED
 from deployments.links import ReplicaGoneError
+from deployments.owners import Owners
 
 TRIES_MAX: Final = 3
 """Replicas that a step is sent to one after another where one is gone."""
@@ -59,7 +59,7 @@ class Gateway:
         self._owner_of = owner_of
         self._send = send
         self._counts = counts
-        self._owners: OrderedDict[str, str] = OrderedDict()
+        self._owners = Owners()
 
     async def step(self, request: StepRequest) -> StepReply:
         """Returns the answer of the replica that holds the game; errors are counted by code.
@@ -71,7 +71,7 @@ class Gateway:
         try:
             return await self._step(request)
         except StepError as error:
-            self._owners.pop(game_of(request.session), None)  # It may have moved: the directory is asked anew.
+            self._owners.forget(game_of(request.session))  # It may have moved: the directory is asked anew.
             self._counts[error.code] += 1
             raise
 
@@ -85,10 +85,8 @@ class Gateway:
             except (ReplicaGoneError, ConnectionLostError) as error:
                 self._lost(replica, request, error)
                 continue
-            if (
-                request.kind is not StepKind.START
-            ):  # A replica that is crowded begins it elsewhere, and does not say so.
-                self._remember(game_of(request.session), replica.name)
+            if request.kind is not StepKind.START:  # Who is crowded begins it elsewhere, and does not say so.
+                self._owners.remember(game_of(request.session), replica.name)
             return reply
         raise OverloadedError(f"no replica is reached for the {request.kind}; send it again")
 
@@ -107,20 +105,13 @@ class Gateway:
         Raises:
           AgentError: It may have played the step, which must not be played twice.
         """
-        self._owners.pop(game_of(request.session), None)
+        self._owners.forget(game_of(request.session))
         if isinstance(error, ReplicaGoneError):
             self._behind.replicas.pop(replica.name, None)  # Until the next report, half a second on.
         elif isinstance(error, ConnectionLostError) and error.sent and not _repeatable(request):
             raise AgentError(
                 f"replica {replica.name} closed the connection; whether it played the step is unknown"
             ) from error
-
-    def _remember(self, game: str, owner: str) -> None:
-        if not game:
-            return
-        self._owners[game] = owner
-        if len(self._owners) > OWNERS_REMEMBERED:
-            self._owners.popitem(last=False)
 
 
 def _repeatable(request: StepRequest) -> bool:

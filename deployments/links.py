@@ -2,11 +2,13 @@
 
 import asyncio
 from collections.abc import Mapping
+from functools import partial
 from typing import Final
 
 from app.client.connection import ConnectionLostError, HttpConnection
 from app.client.reply import Reply
 from app.sessions.directory import Replica
+from app.sessions.shared_tasks import SharedTasks
 from app.wire.steps import StepReply, StepRequest
 from deployments.peer_link import PeerLink
 
@@ -35,7 +37,7 @@ class Links:
     def __init__(self, secret: str) -> None:
         self._secret = secret
         self._links: dict[str, PeerLink] = {}
-        self._opening: dict[str, asyncio.Task[PeerLink]] = {}
+        self._opening: SharedTasks[PeerLink] = SharedTasks()
         self._connections: dict[str, list[HttpConnection]] = {}
 
     async def step(
@@ -83,10 +85,7 @@ class Links:
 
     async def close(self) -> None:
         """Closes all connections."""
-        opening = list(self._opening.values())
-        for task in opening:
-            task.cancel()
-        await asyncio.gather(*opening, return_exceptions=True)
+        await self._opening.cancel()
         for link in list(self._links.values()):
             await link.close()
         for connections in self._connections.values():
@@ -112,26 +111,18 @@ class Links:
 
     async def _link(self, replica: Replica) -> PeerLink:
         """Returns a new link; whoever wants it meanwhile waits for the same one, and shares its failure."""
-        opening = self._opening.get(replica.name)
-        if opening is None:
-            opening = asyncio.get_running_loop().create_task(self._open(replica))
-            self._opening[replica.name] = opening
-            opening.add_done_callback(lambda task: self._opened(replica.name, task))
-        return await asyncio.shield(opening)
+        return await self._opening.result(replica.name, partial(self._open, replica))
 
     async def _open(self, replica: Replica) -> PeerLink:
+        """Returns a new link and keeps it, and lets those go that have ended: replicas come and go."""
+        self._links = {peer: link for peer, link in self._links.items() if link.usable}
         try:
-            return await PeerLink.open(replica.host, replica.peer_port, self._secret, timeout_s=CONNECT_TIMEOUT_S)
+            opened = await PeerLink.open(replica.host, replica.peer_port, self._secret, timeout_s=CONNECT_TIMEOUT_S)
         except ConnectionLostError as error:
             _raise_if_gone(replica, error)
             raise
-
-    def _opened(self, name: str, task: asyncio.Task[PeerLink]) -> None:
-        """Keeps a new link, and lets those go that have ended: replicas come and go."""
-        del self._opening[name]
-        self._links = {peer: link for peer, link in self._links.items() if link.usable}
-        if not task.cancelled() and task.exception() is None:
-            self._links[name] = task.result()
+        self._links[replica.name] = opened
+        return opened
 
     async def _connection(self, replica: Replica) -> HttpConnection:
         usable = [connection for connection in self._connections.get(replica.name, ()) if connection.usable]

@@ -3,11 +3,13 @@
 import asyncio
 import logging
 from collections import Counter
+from functools import partial
 
 from ray.exceptions import RayError
 
 from app.errors import OverloadedError, SessionLostError, SnapshotError
 from app.sessions.game import Game
+from app.sessions.shared_tasks import SharedTasks
 from app.sessions.snapshot import restore_session
 from app.sessions.table import SessionTable
 from app.stores.snapshots import Snapshots
@@ -35,7 +37,7 @@ class Recovery:
         self._members = members
         self._snapshots = snapshots
         self._counts = counts
-        self._recovering: dict[str, asyncio.Task[str | None]] = {}
+        self._recovering: SharedTasks[str | None] = SharedTasks()
 
     async def recover(self, game: str) -> str | None:
         """Returns who holds a game whose owner is gone; None where it is over.
@@ -46,12 +48,7 @@ class Recovery:
         """
         if self._snapshots is None:
             raise SessionLostError(f"the replica that held game {game!r} is gone, and no snapshots are kept")
-        task = self._recovering.get(game)
-        if task is None:
-            task = asyncio.get_running_loop().create_task(self._recover(game, self._snapshots))
-            self._recovering[game] = task
-            task.add_done_callback(lambda done: self._done(game, done))
-        return await asyncio.shield(task)
+        return await self._recovering.result(game, partial(self._recover, game, self._snapshots))
 
     async def claimed(self, game_id: str, epoch: int) -> None:
         """Brings back what is left of a game that was claimed for a start after its owner was gone."""
@@ -88,8 +85,3 @@ class Recovery:
         self._counts["games_recovered"] += 1
         _log.warning("game %r goes on here from its last snapshots", game_id)
         return True
-
-    def _done(self, game: str, task: asyncio.Task[str | None]) -> None:
-        self._recovering.pop(game, None)
-        if not task.cancelled():
-            task.exception()  # Whoever asked may be gone: then nobody else would look at it.

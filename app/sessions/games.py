@@ -1,12 +1,13 @@
 """The games that a replica holds, and those that it has handed on."""
 
-import asyncio
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from functools import partial
 from typing import Final
 
 from app.errors import DrainingError
 from app.sessions.game import Game
+from app.sessions.shared_tasks import SharedTasks
 
 MOVED_REMEMBERED: Final = 100_000
 """Games handed on whose new owner is remembered: more than a replica can hold."""
@@ -25,7 +26,7 @@ class Games:
         """
         self._claim = claim
         self._held: dict[str, Game] = {}
-        self._claiming: dict[str, asyncio.Task[int]] = {}
+        self._claiming: SharedTasks[int] = SharedTasks()
         self._moved: OrderedDict[str, str] = OrderedDict()
         self.playing = 0
         """Games with an open session."""
@@ -64,7 +65,7 @@ class Games:
         if game is None or not game.sessions:
             admit(game_id)
         if game is None:
-            epoch = 0 if self._claim is None else await self._claimed(game_id, self._claim)
+            epoch = 0 if self._claim is None else await self._claiming.result(game_id, partial(self._claim, game_id))
             game = self._held.setdefault(game_id, Game(game_id, epoch))
         if game.frozen:
             raise DrainingError(f"game {game_id!r} is being handed to another replica")
@@ -113,20 +114,3 @@ class Games:
         del self._held[game.id]
         if self._claim is not None:
             self._ended.append((game.id, game.epoch))
-
-    async def _claimed(self, game: str, claim: Claim) -> int:
-        """Returns the epoch of a claim; starts of one game at the same time share it."""
-        task = self._claiming.get(game)
-        if task is None:
-            task = self._claiming[game] = asyncio.get_running_loop().create_task(_run(claim, game))
-            task.add_done_callback(lambda done: self._claiming_ended(game, done))
-        return await asyncio.shield(task)
-
-    def _claiming_ended(self, game: str, claiming: asyncio.Task[int]) -> None:
-        self._claiming.pop(game, None)
-        if not claiming.cancelled():
-            claiming.exception()  # Whoever asked may be gone: then nobody else would look at it.
-
-
-async def _run(claim: Claim, game: str) -> int:
-    return await claim(game)
