@@ -2,7 +2,7 @@
 
 from typing import Final
 
-from app.client.connection import ConnectionLostError
+from app.client.kept import ConnectionLostError
 from app.errors import (
     AgentError,
     DrainingError,

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol
 
-from app.client.connection import ConnectionLostError
+from app.client.kept import ConnectionLostError
 from app.errors import AgentError, OverloadedError, StepError
 from app.sessions.directory import Replica
 from app.sessions.ids import game_of

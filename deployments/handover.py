@@ -7,7 +7,7 @@ from typing import Any, Final, cast
 
 from ray.exceptions import RayError
 
-from app.client.connection import ConnectionLostError
+from app.client.kept import ConnectionLostError
 from app.errors import DrainingError, OverloadedError, SnapshotError, TreeError
 from app.sessions.directory import Replica
 from app.sessions.game import Game

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
-from app.client.connection import ConnectionLostError, HttpConnection
+from app.client.connection import HttpConnection
+from app.client.kept import ConnectionLostError
 from app.client.reply import Reply
 from app.sessions.directory import Replica
 from app.sessions.shared_tasks import SharedTasks

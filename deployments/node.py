@@ -4,7 +4,8 @@ import asyncio
 from collections.abc import Callable, Iterable, Mapping
 from typing import Final
 
-from app.client.connection import ConnectionLostError, HttpConnection
+from app.client.connection import HttpConnection
+from app.client.kept import ConnectionLostError
 from app.errors import BadPayloadError
 from app.sessions.directory import Replica
 from app.wire.steps import parse_json

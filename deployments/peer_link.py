@@ -3,7 +3,7 @@
 import asyncio
 from typing import Final, cast
 
-from app.client.connection import ConnectionLostError
+from app.client.kept import ConnectionLostError, KeptConnection, opened
 from app.errors import OverloadedError, StepError
 from app.wire.steps import StepReply, StepRequest
 from deployments.joined import JoinedWriter
@@ -17,23 +17,16 @@ SWEEP_S: Final = 0.25
 """Seconds between two looks for steps whose time is up: one timer serves them all."""
 
 
-class PeerLink(asyncio.Protocol):
-    """A connection to one replica, whose frames of one turn of the loop leave together.
-
-    Not reconnecting: once ``usable`` is false, open another.
-    """
+class PeerLink(KeptConnection):
+    """A connection to one replica, whose frames of one turn of the loop leave together."""
 
     def __init__(self, peer: str, secret: str) -> None:
-        self._peer = peer
+        super().__init__(peer)
         self._secret = secret
-        self._loop = asyncio.get_running_loop()
-        self._closed = self._loop.create_future()
         self._waiters: dict[int, tuple[asyncio.Future[StepReply], float, float]] = {}
         """By number: who waits, since when, and until when."""
         self._reader = PeerReplyReader()
-        self._transport: asyncio.Transport | None = None
         self._writer: JoinedWriter | None = None
-        self._usable = False
         self._full = False
         self._number = 0
         self._heard_s = 0.0
@@ -47,20 +40,7 @@ class PeerLink(asyncio.Protocol):
         Raises:
           ConnectionLostError: Nobody accepts connections there within ``timeout_s``.
         """
-        peer = f"{host}:{port}"
-        try:
-            async with asyncio.timeout(timeout_s):
-                _, link = await asyncio.get_running_loop().create_connection(lambda: cls(peer, secret), host, port)
-        except TimeoutError as error:
-            raise ConnectionLostError(f"no connection to {peer} within {timeout_s:g} s", sent=False) from error
-        except OSError as error:
-            raise ConnectionLostError(f"no connection to {peer}: {error}", sent=False) from error
-        return link
-
-    @property
-    def usable(self) -> bool:
-        """Tells whether the link still takes steps."""
-        return self._usable
+        return await opened(lambda peer: cls(peer, secret), host, port, timeout_s)
 
     @property
     def in_flight(self) -> int:
@@ -93,25 +73,13 @@ class PeerLink(asyncio.Protocol):
         writer.write(message)
         return waiter
 
-    async def close(self, timeout_s: float = 1.0) -> None:
-        """Closes the link, failing what is under way, and waits at most ``timeout_s`` until it is gone."""
-        if self._transport is not None:
-            self._abort("closed by this side")
-            await asyncio.wait([self._closed], timeout=timeout_s)
-
     def connection_made(self, transport: asyncio.BaseTransport) -> None:
         """Greets the peer."""
-        self._transport = cast("asyncio.Transport", transport)
-        self._transport.set_write_buffer_limits(MAX_UNSENT_BYTES)
-        self._writer = JoinedWriter(self._loop, self._transport)
+        super().connection_made(transport)
+        taken = cast("asyncio.Transport", transport)
+        taken.set_write_buffer_limits(MAX_UNSENT_BYTES)
+        self._writer = JoinedWriter(self._loop, taken)
         self._writer.write(greeting_frame(self._secret))
-        self._usable = True
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Fails everything under way."""
-        self._fail_waiters(str(exc) if exc else "closed by the peer")
-        if not self._closed.done():
-            self._closed.set_result(None)
 
     def data_received(self, data: bytes) -> None:
         """Hands replies to their waiters."""
@@ -154,11 +122,6 @@ class PeerLink(asyncio.Protocol):
                 waiter.set_exception(ConnectionLostError(f"{self._peer}: {reason}", sent=True))
         if self._waiters:
             self._timer = self._loop.call_later(SWEEP_S, self._sweep)
-
-    def _abort(self, reason: str) -> None:
-        self._fail_waiters(reason)
-        if self._transport is not None:
-            self._transport.abort()
 
     def _fail_waiters(self, reason: str) -> None:
         self._usable = False

@@ -3,48 +3,28 @@
 import asyncio
 from collections import deque
 from collections.abc import Mapping
-from typing import cast
 
 from app.client.errors import ClientError
+from app.client.kept import ConnectionLostError, KeptConnection, opened
 from app.client.reply import BadReplyError, Reply, ReplyReader
 
 MAX_IN_FLIGHT = 256
 """Requests that may wait on one connection: enough for all games of a core, small enough to notice a stuck peer."""
 
 
-class ConnectionLostError(ClientError):
-    """The connection ended, or could not be made, before the reply was whole.
-
-    Attributes:
-      sent: The request may have reached the peer.
-      reply_started: The first byte of its reply had arrived; if not, a retry is safe even without ``seq``.
-    """
-
-    def __init__(self, message: str, *, sent: bool, reply_started: bool = False) -> None:
-        super().__init__(message)
-        self.sent = sent
-        self.reply_started = reply_started
-
-
 class TooManyInFlightError(ClientError):
     """The connection already carries as many unanswered requests as it may."""
 
 
-class HttpConnection(asyncio.Protocol):
-    """A client connection whose replies come in the order of its requests.
-
-    Not reconnecting: once ``usable`` is false, open another.
-    """
+class HttpConnection(KeptConnection):
+    """A client connection whose replies come in the order of its requests."""
 
     def __init__(self, peer: str, max_in_flight: int = MAX_IN_FLIGHT) -> None:
-        self._peer = peer
+        super().__init__(peer)
         self._max_in_flight = max_in_flight
-        self._loop = asyncio.get_running_loop()
-        self._closed = self._loop.create_future()
         self._waiters: deque[asyncio.Future[Reply]] = deque()
         self._reader = ReplyReader(self._on_reply)
-        self._transport: asyncio.Transport | None = None
-        self._usable = self._retired = False
+        self._retired = False
 
     @classmethod
     async def open(
@@ -55,21 +35,7 @@ class HttpConnection(asyncio.Protocol):
         Raises:
           ConnectionLostError: Nobody accepts connections there within ``timeout_s``.
         """
-        peer = f"{host}:{port}"
-        loop = asyncio.get_running_loop()
-        try:
-            async with asyncio.timeout(timeout_s):
-                _, connection = await loop.create_connection(lambda: cls(peer, max_in_flight), host, port)
-        except TimeoutError as error:
-            raise ConnectionLostError(f"no connection to {peer} within {timeout_s:g} s", sent=False) from error
-        except OSError as error:
-            raise ConnectionLostError(f"no connection to {peer}: {error}", sent=False) from error
-        return connection
-
-    @property
-    def usable(self) -> bool:
-        """Tells whether the connection still takes requests."""
-        return self._usable
+        return await opened(lambda peer: cls(peer, max_in_flight), host, port, timeout_s)
 
     @property
     def free(self) -> bool:
@@ -105,13 +71,6 @@ class HttpConnection(asyncio.Protocol):
         if not self._waiters:
             self._abort("left for another one")
 
-    async def close(self, timeout_s: float = 1.0) -> None:
-        """Closes the connection, failing what is in flight, and waits at most ``timeout_s`` until it is gone."""
-        if self._transport is None:
-            return
-        self._abort("closed by this side")
-        await asyncio.wait([self._closed], timeout=timeout_s)
-
     def _send(self, method: str, path: str, headers: Mapping[str, str], body: bytes) -> asyncio.Future[Reply]:
         if not self._usable or self._transport is None:
             raise ConnectionLostError(f"the connection to {self._peer} is closed", sent=False)
@@ -128,11 +87,6 @@ class HttpConnection(asyncio.Protocol):
         self._transport.write(head.encode() + body)
         return waiter
 
-    def _abort(self, reason: str) -> None:
-        self._fail_waiters(reason)
-        if self._transport is not None:
-            self._transport.abort()
-
     def _fail_waiters(self, reason: str) -> None:
         self._usable = False
         started = self._reader.started
@@ -142,19 +96,6 @@ class HttpConnection(asyncio.Protocol):
                 message = f"the connection to {self._peer} was lost: {reason}"
                 waiter.set_exception(ConnectionLostError(message, sent=True, reply_started=started))
             started = False  # Only the oldest request's reply can have begun.
-
-    # Called by the transport.
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Takes the transport into use."""
-        self._transport = cast("asyncio.Transport", transport)
-        self._usable = True
-
-    def connection_lost(self, exc: Exception | None) -> None:
-        """Fails everything in flight."""
-        self._fail_waiters(str(exc) if exc else "closed by the peer")
-        if not self._closed.done():
-            self._closed.set_result(None)
 
     def data_received(self, data: bytes) -> None:
         """Parses what arrived; replies go to their waiters from inside."""

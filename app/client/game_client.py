@@ -6,8 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
-from app.client.connection import ConnectionLostError, TooManyInFlightError
+from app.client.connection import TooManyInFlightError
 from app.client.errors import ClientClosedError, ClientError, ServiceUnreachableError, UnreadableReplyError
+from app.client.kept import ConnectionLostError
 from app.client.pool import CONNECT_S
 from app.client.reply import MAX_BODY_BYTES, Reply
 from app.client.retry import Backoff, RetryLimits

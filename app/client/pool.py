@@ -3,7 +3,8 @@
 import asyncio
 from collections.abc import Mapping
 
-from app.client.connection import ConnectionLostError, HttpConnection
+from app.client.connection import HttpConnection
+from app.client.kept import ConnectionLostError
 from app.client.reply import Reply
 
 CONNECT_S = 5.0

@@ -4,7 +4,8 @@ from contextlib import asynccontextmanager
 
 import pytest
 
-from app.client.connection import ConnectionLostError, HttpConnection, TooManyInFlightError
+from app.client.connection import HttpConnection, TooManyInFlightError
+from app.client.kept import ConnectionLostError
 from app.client.reply import MAX_BODY_BYTES, MAX_HEADER_BYTES, BadReplyError, Reply, ReplyReader
 
 OK = b"HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\n"

@@ -2,7 +2,7 @@ from collections import Counter
 
 import pytest
 
-from app.client.connection import ConnectionLostError
+from app.client.kept import ConnectionLostError
 from app.errors import AgentError, OverloadedError, SessionUnknownError
 from app.sessions.directory import Replica
 from app.types import StepKind

@@ -10,7 +10,7 @@ from functools import partial
 
 import pytest
 
-from app.client.connection import ConnectionLostError
+from app.client.kept import ConnectionLostError
 from app.errors import AgentError, BadPayloadError, GameElsewhereError, OverloadedError, StepError
 from app.sessions.directory import Replica
 from app.types import StepKind
