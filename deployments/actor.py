@@ -23,13 +23,12 @@ from app.wire.http import HttpReply, HttpRequest, refusal
 from app.wire.steps import StepReply, StepRequest
 from deployments.agents import ActorArgs, AgentMaker
 from deployments.autoscaling import BUSY, GAMES
-from deployments.game_port import max_body_bytes, open_peer_port, open_port, peer_host, take_port
+from deployments.game_port import max_body_bytes, open_peer_port, open_port, peer_host
 from deployments.keys import DoorKeeper
 from deployments.load import LoopMeter
 from deployments.overseer import Overseer, Watched
 from deployments.plane import GamePlane
-from deployments.port import PortGuard
-from deployments.ports import ClientPorts, open_client_ports
+from deployments.ports import ClientPorts, open_client_ports, take_node_port
 from deployments.router import LOAD
 from deployments.serve_port import read_request, response
 from deployments.steps import StepService
@@ -74,7 +73,7 @@ class ActorReplica:
         self._tasks: list[asyncio.Task[None]] = []
         self._ports: ClientPorts | None = None
         self._overseer = Overseer(self._agents)
-        self._guard = await self._take_port(args, trial)
+        self._node_port = await take_node_port(self._config, args.actor, args.owner, trial.directory)
         secret = args.service.cluster_secret
         self._peer_port = await open_peer_port(self._config, secret, self._answer_peer, self._step_of_peer)
         host = peer_host(self._config)
@@ -87,12 +86,10 @@ class ActorReplica:
         self._service = StepService(self._plane.step, show, show_here, largest, self._agents.counts)
         direct = await open_port(self._config, self._service, 0, shared=False)
         watched = Watched(self._plane, self._agents, self._keeper, lambda: self._ports, lambda: self._tasks)
-        port = direct.port if self._guard is None else self._guard.port
-        self._overseer.look_at(watched, own, port, secret, self._config.agents[0])
+        self._overseer.look_at(watched, own, self._node_port.number or direct.port, secret, self._config.agents[0])
         await self._plane.members.join(f"{host}:{direct.port}")
-        self._ports = await open_client_ports(self._config, self._service, direct, self._guard, args.owner)
-        if self._ports.shared is not None:
-            self._overseer.guard(self._ports.shared, self._plane)
+        self._ports = await open_client_ports(self._config, self._service, direct, self._node_port, args.owner)
+        self._overseer.guard(self._ports.shared, self._plane)
         self._meter = LoopMeter()
         loop = asyncio.get_running_loop()
         work = (self._overseer.run(), self._sweep(), *self._plane.work(), *self._keeper.work(), *self._agents.work())
@@ -141,14 +138,7 @@ class ActorReplica:
         with contextlib.suppress(Exception):  # As above.
             async with asyncio.timeout(FLUSH_S):
                 await self._flush()
-        if self._guard is not None:
-            self._guard.close()
-
-    async def _take_port(self, args: ActorArgs, trial: Trial) -> PortGuard | None:
-        """Takes the game port of this node; None where the replicas do not listen on it."""
-        if self._config.use_gateway != "node":
-            return None
-        return await take_port(self._config, args.actor, args.owner, trial.directory)
+        self._node_port.give_up()
 
     def _make_plane(self, trial: Trial, own: Replica, secret: str, purpose: Purpose) -> GamePlane:
         config = self._config.limits
@@ -162,7 +152,7 @@ class ActorReplica:
         return GamePlane(
             trial,
             own,
-            0 if self._guard is None else self._guard.port,
+            self._node_port.number,
             secret,
             limits,
             purpose,

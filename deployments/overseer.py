@@ -86,8 +86,15 @@ class Overseer:
         peers = NodePeers(known, own, secret)
         self._admin = Admin(report, sessions, peers, watched.keeper.may_see, f"{own.host}:{port}")
 
-    def guard(self, port: Port, plane: GamePlane) -> None:
-        """Shuts a shared port while the loop stands still, as long as another replica of the node listens there."""
+    def guard(self, port: Port | None, plane: GamePlane) -> None:
+        """Shuts a shared port while the loop stands still, as long as another replica of the node listens there.
+
+        Args:
+          port: The port; None where the replica shares none.
+          plane: Knows the other replicas.
+        """
+        if port is None:
+            return
         own = plane.members.own
 
         def shared() -> bool:

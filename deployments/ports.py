@@ -3,10 +3,41 @@
 from collections import Counter
 
 from app.config.serving import ActorConfig
-from deployments.game_port import DRAIN_S, ListeningPort, open_port
+from app.stores.directory import DirectoryClient
+from deployments.game_port import DRAIN_S, ListeningPort, open_port, take_port
 from deployments.grpc_port import GrpcPort, open_grpc_port
 from deployments.listener.port import Service
 from deployments.port import PortGuard
+
+
+class NodePort:
+    """A replica's part in the game port of its node: it listens there with the others, or not at all."""
+
+    def __init__(self, guard: PortGuard | None) -> None:
+        self._guard = guard
+
+    @property
+    def number(self) -> int:
+        """Returns the port's number; 0 where the replica does not listen."""
+        return 0 if self._guard is None else self._guard.port
+
+    async def open(self, config: ActorConfig, service: Service) -> ListeningPort | None:
+        """Returns the port, which accepts connections from now on; None where the replica does not listen."""
+        return None if self._guard is None else await open_port(config, service, self._guard.port, shared=True)
+
+    def give_up(self) -> None:
+        """Lets another service have the port, once nobody listens there."""
+        if self._guard is not None:
+            self._guard.close()
+
+
+async def take_node_port(config: ActorConfig, actor: str, owner: str, directory: DirectoryClient) -> NodePort:
+    """Returns a replica's part in its node's game port: what ``use_gateway`` decides for replicas is decided here.
+
+    Raises:
+      PortInUseError: Another service listens there.
+    """
+    return NodePort(await take_port(config, actor, owner, directory) if config.use_gateway == "node" else None)
 
 
 class ClientPorts:
@@ -53,7 +84,7 @@ class ClientPorts:
 
 
 async def open_client_ports(
-    config: ActorConfig, service: Service, direct: ListeningPort, guard: PortGuard | None, owner: str
+    config: ActorConfig, service: Service, direct: ListeningPort, node_port: NodePort, owner: str
 ) -> ClientPorts:
     """Returns the ports of a replica; from now on clients reach it.
 
@@ -61,11 +92,10 @@ async def open_client_ports(
       config: The actor.
       service: Who answers.
       direct: Port of this very replica, open already.
-      guard: Right to listen on the game port; None where replicas do not.
+      node_port: The replica's part in the game port.
       owner: Name of the service, the same in all its replicas.
 
     Raises:
       PortInUseError: Somebody else listens on gRPC's port.
     """
-    shared = None if guard is None else await open_port(config, service, guard.port, shared=True)
-    return ClientPorts(shared, direct, await open_grpc_port(config, service, owner))
+    return ClientPorts(await node_port.open(config, service), direct, await open_grpc_port(config, service, owner))
