@@ -81,7 +81,7 @@ async def open_port(config: ActorConfig, service: Service, port: int, *, shared:
       port: Port to listen on; 0 picks one.
       shared: Whether the kernel spreads the connections over all who listen.
     """
-    connections = Connections(service, max_body_bytes(config), config.connections)
+    connections = Connections(service, max_body_bytes(config), config.connections, origins=config.access.origins)
     listener = SharedListener(config.host, port, partial(DetectingConnection, connections), shared=shared)
     await listener.open()
     return ListeningPort(connections, listener)

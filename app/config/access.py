@@ -15,6 +15,9 @@ GUESSABLE_BELOW: Final = 16
 
 _KEY = re.compile(r"[!-~]{1,256}")
 
+Origin = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9+.-]*://[^/A-Z\s]+$")]
+"""Scheme, host and, where it is not the scheme's own, port of a web page, as browsers send it: in small letters."""
+
 
 class AccessConfig(Config):
     """Keys that game cores must send; secrets stand in the file or the environment alone, never here."""
@@ -31,6 +34,10 @@ class AccessConfig(Config):
 
     allow_open: bool = False
     """Let everybody play who reaches an address that other machines reach too."""
+
+    origins: tuple[Origin, ...] | None = None
+    """Origins of the web pages whose scripts may open a WebSocket, such as ``https://play.example``; null allows any.
+    Game cores that are no browser send no ``Origin`` and are not asked for one."""
 
     @property
     def guarded(self) -> bool:

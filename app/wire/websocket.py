@@ -1,6 +1,7 @@
 """WebSocket frames to messages of the native protocol, one a binary frame, and back; a library speaks the protocol."""
 
 import logging
+from collections.abc import Collection
 from typing import Final
 
 from websockets.datastructures import Headers
@@ -10,7 +11,7 @@ from websockets.http11 import Request
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
-from app.errors import BadPayloadError, BadRequestError, StepError
+from app.errors import BadPayloadError, BadRequestError, StepError, UnauthorizedError
 from app.wire.http import HttpRequest
 
 SWITCHING: Final = 101
@@ -20,12 +21,23 @@ _log = logging.getLogger(__name__)
 _log.setLevel(logging.WARNING)  # The library tells of each connection.
 
 
-def handshake(request: HttpRequest) -> tuple[bytes, bool]:
+def handshake(request: HttpRequest, origins: Collection[str] | None = None) -> tuple[bytes, bool]:
     """Returns the reply to a request for a WebSocket, and whether the connection speaks it from now on.
+
+    Args:
+      request: The request.
+      origins: Web pages whose scripts may ask, as ``https://host``; None allows any. Who sends no ``Origin`` is no
+        browser, and is not asked for one.
 
     Raises:
       BadRequestError: A header field holds what none may hold.
+      UnauthorizedError: The page is none of those that are allowed.
     """
+    origin = request.fields.get("origin")
+    if origins is not None and origin is not None and origin not in origins:
+        raise UnauthorizedError(
+            f"a WebSocket from the page of origin {origin[:80]!r} is refused; allowed: {', '.join(origins) or 'none'}"
+        )
     try:
         asked = Request(request.path, Headers(request.fields))
     except InvalidHeader as error:

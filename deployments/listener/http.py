@@ -2,7 +2,7 @@
 
 import asyncio
 
-from app.errors import AgentError, DrainingError, StepError
+from app.errors import AgentError, DrainingError, StepError, UnauthorizedError
 from app.wire.http import CONTINUE, HttpRequest, refusal
 from app.wire.http_reader import HttpReader
 from deployments.listener.ordered import OrderedConnection, Slot
@@ -63,8 +63,10 @@ class HttpConnection(OrderedConnection[HttpRequest]):
         from deployments.listener.websocket import WebSocketConnection  # noqa: PLC0415  # As above.
 
         try:
-            reply, accepted = handshake(upgrade)
+            reply, accepted = handshake(upgrade, self._port.origins)
         except StepError as error:
+            if isinstance(error, UnauthorizedError):
+                self._port.tell_once("origins_refused", str(error))
             reply, accepted = refusal(error).encoded(close=True), False
         if not accepted:
             self._put(reply, close=True)

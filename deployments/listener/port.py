@@ -75,6 +75,7 @@ class Connections:
         max_body_bytes: int,
         limits: ConnectionLimits | None = None,
         counts: Counter[str] | None = None,
+        origins: tuple[str, ...] | None = None,
     ) -> None:
         """Makes a port without connections.
 
@@ -83,8 +84,10 @@ class Connections:
           max_body_bytes: Largest body of a request.
           limits: Bounds of the connections; None are the config's defaults.
           counts: Where connections and what became of them are counted; None keeps counts of its own.
+          origins: Web pages whose scripts may open a WebSocket; None allows any.
         """
         self.service = service
+        self.origins = origins
         self.max_body_bytes = max_body_bytes
         self.max_frame_bytes = min(max_body_bytes + MAX_ENVELOPE_BYTES, MAX_FRAME_BYTES)
         self.limits = ConnectionLimits() if limits is None else limits

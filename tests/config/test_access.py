@@ -72,3 +72,14 @@ def test_the_check_command_shows_it_and_reads_the_keys(tmp_path: Path) -> None:
     assert "keys.0: got a key of 5 characters" in checked(f"actors.main.access.keys_file={keys}")
     keys.write_text("[{name: a, key: short, secret: a-secret-that-is-long}]")
     assert checked(f"actors.main.access.keys_file={keys}") == "OK"
+
+
+@pytest.mark.parametrize("origin", ["https://play.example", "http://localhost:8080", "http://[::1]:8080"])
+def test_origins_of_web_pages_are_taken_as_browsers_send_them(origin: str) -> None:
+    access = load(RL, [f"actors.main.access={{origins: ['{origin}']}}"]).actors["main"].access
+    assert access.origins == (origin,)
+
+
+@pytest.mark.parametrize("origin", ["play.example", "https://play.example/", "https://Play.example", "*", "null"])
+def test_what_no_browser_sends_as_an_origin_is_refused(origin: str) -> None:
+    assert told(f"actors.main.access={{origins: ['{origin}']}}").startswith("actors.main.access.origins.0")

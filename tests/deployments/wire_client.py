@@ -100,10 +100,12 @@ class Listener:
 
 
 @asynccontextmanager
-async def listening(service: Service | Answer, max_body_bytes: int = 1000, **limits: float) -> AsyncIterator[Listener]:
+async def listening(
+    service: Service | Answer, max_body_bytes: int = 1000, origins: tuple[str, ...] | None = None, **limits: float
+) -> AsyncIterator[Listener]:
     """Runs a listener while the block lasts."""
     whole = HttpOnly(service) if callable(service) else service
-    connections = Connections(whole, max_body_bytes, ConnectionLimits.model_validate(limits))
+    connections = Connections(whole, max_body_bytes, ConnectionLimits.model_validate(limits), origins=origins)
     accept = partial(DetectingConnection, connections)
     server = await asyncio.get_running_loop().create_server(accept, "127.0.0.1", 0)
     try:

@@ -8,7 +8,7 @@ from websockets.frames import CloseCode, Frame, Opcode
 from websockets.protocol import OPEN
 from websockets.uri import parse_uri
 
-from app.errors import BadPayloadError, BadRequestError, StepError
+from app.errors import BadPayloadError, BadRequestError, StepError, UnauthorizedError
 from app.wire.http import HttpRequest
 from app.wire.websocket import WebSocket, handshake
 
@@ -57,6 +57,34 @@ def test_a_handshake_is_answered_as_the_standard_says() -> None:
     assert accepted
     assert reply.startswith(b"HTTP/1.1 101 ")
     assert b"Sec-WebSocket-Accept: s3pPLMBiTxaQ9kYGzzhZRbK+xOo=\r\n" in reply  # The example of RFC 6455.
+
+
+@pytest.mark.parametrize(
+    ("origin", "allowed"),
+    [
+        ("https://play.example", True),
+        ("http://localhost:8080", True),
+        ("http://play.example", False),
+        ("https://play.example:8443", False),
+        ("https://play.example.evil", False),
+        ("null", False),
+        ("", False),
+    ],
+)
+def test_only_pages_of_the_allowed_origins_open_a_websocket(origin: str, allowed: bool) -> None:
+    request = HttpRequest(b"GET", "/ws", HANDSHAKE | {"origin": origin}, b"", True)
+    assert handshake(request)[1]  # None named: any may.
+    origins = ("https://play.example", "http://localhost:8080")
+    if allowed:
+        assert handshake(request, origins)[1]
+        return
+    with pytest.raises(UnauthorizedError, match=r"allowed: https://play\.example, http://localhost:8080"):
+        handshake(request, origins)
+
+
+def test_who_is_no_browser_and_sends_no_origin_is_not_asked_for_one() -> None:
+    request = HttpRequest(b"GET", "/ws", HANDSHAKE, b"", True)
+    assert handshake(request, ())[1]
 
 
 @pytest.mark.parametrize(

@@ -124,6 +124,17 @@ async def test_other_paths_and_bad_handshakes_are_refused() -> None:
             assert await client.rest() == b""
 
 
+async def test_a_page_of_another_origin_is_refused_and_counted() -> None:
+    async with listening(EchoService(), origins=("https://play.example",)) as listener:
+        for origin, status in (("https://evil.example", 401), ("https://play.example", 101)):
+            async with listener.client() as client:
+                client.send(UPGRADE.replace(b"\r\n\r\n", f"\r\nOrigin: {origin}\r\n\r\n".encode()))
+                head = await asyncio.wait_for(client.reader.readuntil(b"\r\n\r\n"), WAIT_S)
+                assert head.startswith(f"HTTP/1.1 {status} ".encode())
+        counts = listener.connections.counts
+        assert (counts["origins_refused"], counts["connections_websocket"]) == (1, 1)
+
+
 async def test_an_upgrade_behind_requests_under_way_is_refused_in_its_turn() -> None:
     service = EchoService()
     async with listening(service) as listener, listener.client() as client:
