@@ -85,7 +85,9 @@ class SessionTable:
           StepError: Whatever else keeps the step from being answered.
         """
         try:
-            return await self._timed.answered(request)
+            if request.deadline_ms is None or request.deadline_ms >= 1000 * self.limits.step_timeout_s:
+                return await self._timed.in_time(request)
+            return await self._timed.in_less_time(request, request.deadline_ms / 1000)
         except GameElsewhereError:
             raise
         except StepError as error:
@@ -155,7 +157,7 @@ class SessionTable:
             try:
                 async with session.lock:
                     # It may have ended, or begun anew, or an earlier step may have failed while this one waited.
-                    if self._held.is_open(session):
+                    if self.sessions.get(session.id) is session:
                         if session.may_play(request.seq):
                             return await self._answer(session, request, limit)
                         session.failed()

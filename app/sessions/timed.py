@@ -1,8 +1,7 @@
 """Answers steps within their time: what all steps have, or the less that a game core gives one."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Coroutine
-from typing import Any
+from collections.abc import Awaitable, Callable
 
 from app.errors import DeadlineExceededError
 from app.sessions.deadlines import Deadlines, Limit
@@ -26,14 +25,12 @@ class TimedSteps:
         self._play = play
         self._deadlines = Deadlines(limit_s)
 
-    def answered(self, request: StepRequest) -> Coroutine[Any, Any, StepReply]:
-        """Returns the answer that will come; waiting for it raises a ``DeadlineExceededError`` once the time is up."""
-        if request.deadline_ms is None or request.deadline_ms >= 1000 * self._limit_s:
-            return self._in_time(request)
-        return self._in_less_time(request, request.deadline_ms / 1000)
+    async def in_time(self, request: StepRequest) -> StepReply:
+        """Returns the answer to a step within the time that all steps have.
 
-    async def _in_time(self, request: StepRequest) -> StepReply:
-        """Answers a step within the time that all steps have."""
+        Raises:
+          DeadlineExceededError: The time is up.
+        """
         loop = asyncio.get_running_loop()
         task = asyncio.current_task(loop)
         if task is None:
@@ -51,8 +48,12 @@ class TimedSteps:
         self._deadlines.end(task)
         return reply
 
-    async def _in_less_time(self, request: StepRequest, limit_s: float) -> StepReply:
-        """Answers a step within the time that its game core gives it."""
+    async def in_less_time(self, request: StepRequest, limit_s: float) -> StepReply:
+        """Returns the answer to a step within the time that its game core gives it.
+
+        Raises:
+          DeadlineExceededError: The time is up.
+        """
         limit = asyncio.timeout(limit_s)
         try:
             async with limit:
