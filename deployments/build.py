@@ -2,7 +2,6 @@
 
 # No postponed annotations here: Serve validates a builder's arguments only if the annotation is the class itself.
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import cast
@@ -18,11 +17,10 @@ from app.config.keys import refuse_bad_keys
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.config.slots import refuse_if_too_big
-from app.errors import ConfigError, ModelMismatchError
+from app.errors import ConfigError
 from app.home import state_root
 from app.models.module import build_module, hash_of, spec_of
-from app.models.saved import read_model
-from app.stores.mlflow_store import ModelRegistry, tracking_uri
+from app.stores.model_sources import ModelSources
 from app.stores.names import namespace_of
 from app.stores.trial import Trial, open_buffer, open_stores
 from app.types import Arrays
@@ -123,18 +121,13 @@ def load_checkpoint(config: ExperimentConfig, name: str, module: nn.Module) -> A
     """Returns the weights of a model's checkpoint.
 
     Raises:
+      CheckpointError: There is no such clone or checkpoint, or it is damaged.
       TrackingError: MLflow does not have it.
       ModelMismatchError: It is a checkpoint of another network.
     """
-    root = state_root(config.run.project)
-    registry = ModelRegistry(tracking_uri(config.tracking.mlflow_uri, root), root)
-    with tempfile.TemporaryDirectory() as folder:
-        saved = read_model(registry.download(str(config.models[name].checkpoint), Path(folder)))
-    if saved.spec_hash != hash_of(module):
-        raise ModelMismatchError(
-            f"models.{name}.checkpoint {config.models[name].checkpoint} was saved by {saved.factory} with the shapes "
-            f"{saved.spec_hash}; {config.models[name].factory} builds {hash_of(module)}"
-        )
+    own = config.models[name]
+    saved = ModelSources(config, state_root(config.run.project)).read(str(own.checkpoint)).saved
+    saved.check(hash_of(module), f"models.{name}.checkpoint {own.checkpoint}", own.factory)
     return saved.arrays
 
 

@@ -18,6 +18,7 @@ from app.config.active import active
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.errors import ServiceNotFoundError, SparringError
+from app.models.checkpoints import LATEST
 from app.stores.names import namespace_of
 from app.stores.trial import Trial
 from train.session import TrainingSession
@@ -33,20 +34,27 @@ def main(arguments: Sequence[str] | None = None) -> int:
     )
     parser.add_argument("--config", type=Path, required=True, help="config file")
     parser.add_argument("--set", action="append", default=[], metavar="a.b=c", help="override; may be repeated")
-    parser.add_argument("--resume", action="store_true", help="go on from the newest checkpoint of the trial")
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--resume", action="store_true", help="as --restore latest")
+    what.add_argument(
+        "--restore",
+        metavar="WHAT",
+        help="start from a checkpoint, latest or its number of updates, or from a model: clones/ID, a folder, "
+        "models:/NAME@ALIAS; a checkpoint brings its optimizer along",
+    )
     given = parser.parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     errors = Console(stderr=True, soft_wrap=True)
     try:
         config = active(load(given.config, given.set))
-        train(config, resume=given.resume)
+        train(config, restore=LATEST if given.resume else given.restore)
     except SparringError as error:
         errors.print(f"[bold red]error[/]: {escape(str(error))}", highlight=False)
         return 1
     return 0
 
 
-def train(config: ExperimentConfig, *, resume: bool) -> None:
+def train(config: ExperimentConfig, *, restore: str | None) -> None:
     """Trains in the cluster that runs the service; SIGINT and SIGTERM end it with a checkpoint and a champion.
 
     Raises:
@@ -54,7 +62,7 @@ def train(config: ExperimentConfig, *, resume: bool) -> None:
     """
     connect()
     trial = Trial(namespace_of(config.run))
-    session = TrainingSession(config, trial, Path(trial.directory.info().home), resume=resume)
+    session = TrainingSession(config, trial, Path(trial.directory.info().home), restore=restore)
     stop = threading.Event()
     for ending in (signal.SIGINT, signal.SIGTERM):
         signal.signal(ending, lambda *_: stop.set())

@@ -1,18 +1,31 @@
-"""Checkpoints of a learner: whole or absent, the newest few kept."""
+"""Checkpoints of a learner: whole or absent, and which of them are kept."""
 
+import hashlib
+import math
 import shutil
-from dataclasses import asdict, dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any, Final
 
 import torch
+from safetensors import SafetensorError
 
+from app.config.training import KeepCheckpoints
 from app.errors import CheckpointError
+from app.models.checkpoints import checkpoint_name, newest_readable, whole_checkpoints
+from app.models.folders import UNFINISHED, write_folder
+from app.models.saved import SavedModel, read_meta, read_model, write_model
+from app.types import Version
+from train.retention import Mark, kept
 
-SCHEMA_VERSION: Final = 1
+__all__ = ["FILE", "UNFINISHED", "Checkpoints", "LearnerState", "load_state"]
+
+SCHEMA_VERSION: Final = 2
 FILE: Final = "learner.pt"
-UNFINISHED: Final = ".unfinished-"
+"""Optimizer state and torch's generator; the weights lie beside it, as in every model's folder."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +43,13 @@ class LearnerState:
     run: str
     """The driver's start that wrote it."""
     schema_version: int = SCHEMA_VERSION
+    number: int = 0
+    """Newest published version of the generation."""
+    factory: str = ""
+    """What builds the network."""
+    kwargs: Mapping[str, Any] = field(default_factory=dict)
+    metrics: Mapping[str, float] = field(default_factory=dict)
+    """What it was measured by when it was written; values that are not finite are left out."""
 
     def check(self, spec_hash: str) -> None:
         """Does nothing where the state fits the network.
@@ -47,47 +67,70 @@ class LearnerState:
 class Checkpoints:
     """A folder with one subfolder a checkpoint, named by generation and update: a later start is always newer."""
 
-    def __init__(self, folder: Path, keep: int) -> None:
+    def __init__(self, folder: Path, keep: KeepCheckpoints | None = None) -> None:
+        """Keeps the names.
+
+        Args:
+          folder: Made when it is needed.
+          keep: Which checkpoints stay when another is written; None means the default of the config.
+        """
         self._folder = folder
-        self._keep = keep
+        self._keep = keep or KeepCheckpoints()
 
     def newest(self) -> Path | None:
         """Returns the newest whole checkpoint; None where there is none."""
-        found = self._whole()
+        found = whole_checkpoints(self._folder)
         return found[-1] if found else None
 
+    def newest_state(self, run: str | None = None) -> LearnerState | None:
+        """Returns the state of the newest checkpoint that can be read; None where there is none.
+
+        Damaged ones are named in the log and passed over.
+
+        Args:
+          run: Driver's start that must have written it; None takes any.
+        """
+        found = whole_checkpoints(self._folder)
+        if run is not None:
+            found = [path for path in found if _field(path, "run") == run]
+        return newest_readable(found, load_state)
+
+    def newest_generation(self) -> int:
+        """Returns the generation of the newest checkpoint; 0 where there is none."""
+        newest = self.newest()
+        return 0 if newest is None else int(newest.name.partition("-")[0])
+
     def save(self, state: LearnerState) -> Path:
-        """Writes a checkpoint, then removes the oldest beyond those kept.
+        """Writes a checkpoint, then removes those that no rule keeps.
 
         Raises:
           CheckpointError: It cannot be written; those before it are as they were.
         """
-        target = self._folder / f"{state.generation:06d}-{state.updates:010d}"
-        unfinished = self._folder / f"{UNFINISHED}{target.name}"
+        before = whole_checkpoints(self._folder)
+        name = checkpoint_name(state.generation, state.updates)
+        copies = [path for path in before if path.name.partition(".")[0] == name]
+        last_copy = int(copies[-1].name.partition(".")[2] or 0) + 1 if copies else 0
+        target = self._folder / checkpoint_name(state.generation, state.updates, last_copy)
+        ordinal = 1 + max((_ordinal(path) for path in before), default=0)
         try:
-            unfinished.mkdir(parents=True, exist_ok=True)
-            torch.save(asdict(state), unfinished / FILE)
-            if target.is_dir():  # Of this very update: a file is replaced whole, a folder would be gone for a moment.
-                (unfinished / FILE).replace(target / FILE)
-                unfinished.rmdir()
-            else:
-                unfinished.replace(target)
-        except (OSError, RuntimeError) as error:  # torch reports a full disk as a RuntimeError.
-            shutil.rmtree(unfinished, ignore_errors=True)
+            write_folder(target, lambda folder: _write(folder, state, ordinal))
+        except (OSError, RuntimeError, SafetensorError) as error:  # torch reports a full disk as a RuntimeError.
             raise CheckpointError(
                 f"cannot write checkpoint {target}: {error}; the newest good one is {self.newest() or 'none'}. "
                 "Make room on that disk, or set SPARRING_HOME to another"
             ) from error
+        for path in copies:  # Of this very update: the newer is whole before the older goes.
+            shutil.rmtree(path, ignore_errors=True)
         self._remove_old()
         return target
 
     def _remove_old(self) -> None:
+        found = whole_checkpoints(self._folder)
+        marks = [Mark(path.name, _ordinal(path), _field(path, "metrics") or {}) for path in found]
+        names = kept(marks, self._keep)
         left_over = list(self._folder.glob(f"{UNFINISHED}*"))  # By writers that were killed.
-        for path in [*self._whole()[: -self._keep], *left_over]:
+        for path in [*(path for path in found if path.name not in names), *left_over]:
             shutil.rmtree(path, ignore_errors=True)
-
-    def _whole(self) -> list[Path]:
-        return sorted(path for path in self._folder.glob("[0-9]*") if (path / FILE).is_file())
 
 
 def load_state(path: Path) -> LearnerState:
@@ -97,11 +140,62 @@ def load_state(path: Path) -> LearnerState:
       CheckpointError: It cannot be read, or is of another schema.
     """
     try:
-        raw = torch.load(path / FILE, map_location="cpu", weights_only=True)
-        if raw["schema_version"] != SCHEMA_VERSION:
+        learner = read_meta(path)["learner"]
+        if learner["schema_version"] != SCHEMA_VERSION:
             raise CheckpointError(
-                f"checkpoint {path} has schema version {raw['schema_version']}; allowed is {SCHEMA_VERSION}"
+                f"checkpoint {path} has schema version {learner['schema_version']}; allowed is {SCHEMA_VERSION}"
             )
-        return LearnerState(**raw)
+        if _digest(path / FILE) != learner["sha256"]:
+            raise CheckpointError(f"cannot read checkpoint {path}: {FILE} is damaged, its sha256 is another")
+        saved = read_model(path)
+        rest = torch.load(path / FILE, map_location="cpu", weights_only=True)
+        return LearnerState(
+            model={name: torch.from_numpy(array) for name, array in saved.arrays.items()},
+            optimizer=rest["optimizer"],
+            updates=learner["updates"],
+            generation=learner["generation"],
+            random_state=rest["random_state"],
+            spec_hash=saved.spec_hash,
+            run=learner["run"],
+            number=Version.parse(saved.version).number,
+            factory=saved.factory,
+            kwargs=saved.kwargs,
+            metrics=learner["metrics"],
+        )
     except (OSError, EOFError, RuntimeError, ValueError, KeyError, TypeError, UnpicklingError) as error:
         raise CheckpointError(f"cannot read checkpoint {path}: {type(error).__name__}: {error}") from error
+
+
+def _write(folder: Path, state: LearnerState, ordinal: int) -> None:
+    torch.save({"optimizer": state.optimizer, "random_state": state.random_state}, folder / FILE)
+    arrays = {name: x.detach().cpu().numpy() for name, x in state.model.items()}
+    version = str(Version(state.generation, state.number))
+    learner = {
+        "schema_version": state.schema_version,
+        "updates": state.updates,
+        "generation": state.generation,
+        "run": state.run,
+        "ordinal": ordinal,
+        "metrics": {name: value for name, value in state.metrics.items() if math.isfinite(value)},
+        "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
+        "sha256": _digest(folder / FILE),
+    }
+    saved = SavedModel(state.factory, state.kwargs, state.spec_hash, version, arrays)
+    write_model(folder, saved, {"step": state.updates, "learner": learner})
+
+
+def _digest(path: Path) -> str:
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def _ordinal(path: Path) -> int:
+    return int(_field(path, "ordinal") or 0)
+
+
+def _field(path: Path, name: str) -> Any:
+    """Returns a field of a checkpoint's description; None where that is damaged."""
+    try:
+        return read_meta(path)["learner"].get(name)
+    except (CheckpointError, KeyError, AttributeError):
+        return None

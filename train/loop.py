@@ -6,7 +6,6 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 import ray
@@ -24,14 +23,17 @@ from app.seeding import derive
 from app.stores.metrics import Update
 from app.stores.trial import Trial
 from app.types import RowKind, Version
-from train.checkpoint import Checkpoints, LearnerState, load_state
+from train.checkpoint import LearnerState
 from train.data import NAME
 from train.learning import make_learner, make_optimizer
 from train.publish import Publisher
+from train.saving import Saving, SavingArgs
 
 if TYPE_CHECKING:
     from app.config.training import TrainerConfig
 
+MEAN_RETURN: Final = "mean_return"
+"""Metric of a checkpoint that the games decide, not the updates."""
 SENT_MAX: Final = 8
 """Releases of credits under way before the oldest is waited for."""
 
@@ -45,12 +47,9 @@ class LoopArgs:
     config: ExperimentConfig
     trainer: str
     namespace: str
-    checkpoints: str
-    """Folder of the trial's checkpoints."""
-    resume: bool
-    """Go on from the newest checkpoint."""
+    saving: SavingArgs
     run: str
-    """The driver's start; workers that follow a failed group of the same run go on from its newest checkpoint."""
+    """The driver's start."""
 
 
 def run_worker(loop_args: dict[str, LoopArgs]) -> None:
@@ -93,22 +92,23 @@ class Worker:
         self._rank, self._workers = context.get_world_rank(), context.get_world_size()
         trial = Trial(args.namespace)
         self._buffer = trial.buffer(self._input.buffer)
-        model = args.config.models[self._config.model]
-        self._module = build_module(model.factory, model.kwargs, args.config.run.seed)
+        self._metrics = trial.metrics
+        self._model = args.config.models[self._config.model]
+        self._module = build_module(self._model.factory, self._model.kwargs, args.config.run.seed)
         self._hash = hash_of(self._module)
         self._wrapped: nn.Module = ray.train.torch.prepare_model(self._module)
         self._optimizer = make_optimizer(self._config, self._wrapped)
-        self._checkpoints = Checkpoints(Path(args.checkpoints), self._config.checkpoints_kept)
-        self._updates = 0
-        self._restore()
-        weights = trial.weights(self._config.model)
-        generation = self._same_on_all(weights.begin(self._hash) if self._rank == 0 else 0)
+        self._saving = Saving(self._config.checkpoints, args.saving)
+        self._updates = self._saving.restore(self._module, self._optimizer, self._hash, self._model.factory)
+        weights, after = trial.weights(self._config.model), self._saving.newest_generation()
+        generation = self._same_on_all(weights.begin(self._hash, after) if self._rank == 0 else 0)
         self._publisher = Publisher(weights, trial.metrics, generation)
         reduce_sum = _reduce_over_workers if self._workers > 1 else _identity
         self._learner = make_learner(
             self._config, self._wrapped, spec_of(self._module), self._optimizer, self._workers, reduce_sum
         )
-        self._saved_s = time.monotonic()
+        self._measured: Mapping[str, float] = {}
+        """Metrics of the newest update."""
         self._releases: list[ray.ObjectRef[Any]] = []
         self._batch = -1
         """Newest batch."""
@@ -154,7 +154,8 @@ class Worker:
         if self._rank == 0:
             timing = {"wait_s": waited_s, "update_s": time.monotonic() - started_s}
             found = metrics | fresh.metrics() | {name: float(rows) for name, rows in self._dropped.items()}
-            self._publisher.report(Update(self._updates, time.time(), found | timing))
+            self._measured = found | timing
+            self._publisher.report(Update(self._updates, time.time(), self._measured))
         self._dropped.clear()
         self._save_if_due()
 
@@ -167,7 +168,7 @@ class Worker:
 
     def _finish(self) -> None:
         if self._rank == 0:
-            self._checkpoints.save(self._state())
+            self._saving.save(self._state())
             self._publisher.close()
             self._buffer.finish(self._batch)
         ray.get(self._releases, timeout=60)
@@ -195,11 +196,10 @@ class Worker:
         return self._args.config.buffers[self._input.buffer].max_policy_lag
 
     def _save_if_due(self) -> None:
-        if self._rank != 0 or time.monotonic() - self._saved_s < self._config.checkpoint_every_s:
+        if self._rank != 0 or not self._saving.due(self._updates):
             return
-        self._saved_s = time.monotonic()
         try:
-            self._checkpoints.save(self._state())
+            self._saving.save(self._state())
         except CheckpointError as error:  # What is in memory would be lost by stopping; the last save must succeed.
             _log.error("%s", error)  # The message says it all.
 
@@ -212,29 +212,19 @@ class Worker:
             torch.get_rng_state(),
             self._hash,
             self._args.run,
+            number=max(0, self._publisher.version.number),
+            factory=self._model.factory,
+            kwargs=self._model.kwargs,
+            metrics=self._measures(),
         )
 
-    def _restore(self) -> None:
-        """Goes on from the newest checkpoint where asked to, or where it is of this very run."""
-        state = self._newest_state()
-        if state is None or not (self._args.resume or state.run == self._args.run):
-            return
-        state.check(self._hash)
-        self._module.load_state_dict(state.model)
-        self._optimizer.load_state_dict(state.optimizer)
-        torch.set_rng_state(state.random_state)
-        self._updates = state.updates
-
-    def _newest_state(self) -> LearnerState | None:
-        """Returns the newest checkpoint; one of an earlier run that cannot be read stops only who resumes it."""
-        path = self._checkpoints.newest()
-        try:
-            return None if path is None else load_state(path)
-        except CheckpointError as error:
-            if self._args.resume:
-                raise
-            _log.warning("an earlier run's checkpoint is passed over: %s", error)
-            return None
+    def _measures(self) -> Mapping[str, float]:
+        """Returns what checkpoints are compared by: metrics of the newest update, and the mean return if it counts."""
+        best = self._config.checkpoints.keep.best
+        if best is None or best.metric != MEAN_RETURN:
+            return self._measured
+        returned = self._metrics.progress(best.games).mean_return
+        return self._measured if returned is None else {**self._measured, MEAN_RETURN: returned}
 
     def _same_on_all(self, number: int) -> int:
         """Returns rank 0's number on all ranks."""

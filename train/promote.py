@@ -1,12 +1,13 @@
 """Makes weights a registered model version."""
 
 import tempfile
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
 from app.config.root import ExperimentConfig
 from app.models.module import build_module, hash_of
-from app.models.saved import SavedModel, write_model
+from app.models.saved import SavedModel, read_meta, write_model
 from app.stores.mlflow_store import ModelRegistry
 from app.stores.trial import Trial
 from app.types import Version
@@ -17,8 +18,21 @@ OPEN_TIMEOUT_S: Final = 60.0
 """Longest wait for MLflow to open the run."""
 
 
+@dataclass(frozen=True, slots=True)
+class Told:
+    """What a model version tells of weights beside their shapes."""
+
+    version: Version
+    step: int
+    """Updates that training had done when they were registered."""
+    parent: str | None
+    """What their training began with; None where that was drawn from the seed."""
+    rating: float | None = None
+    """How strong they are, as a league says; None where nobody has rated them."""
+
+
 def promote(
-    config: ExperimentConfig, model: str, trial: Trial, version: Version, tracker: Tracker, registry: ModelRegistry
+    config: ExperimentConfig, model: str, trial: Trial, told: Told, tracker: Tracker, registry: ModelRegistry
 ) -> int:
     """Registers weights as ``project.model`` with the alias ``champion`` and returns the number of the model version.
 
@@ -28,10 +42,24 @@ def promote(
     """
     own = config.models[model]
     module = build_module(own.factory, own.kwargs, config.run.seed)
-    saved = SavedModel(own.factory, own.kwargs, hash_of(module), str(version), trial.weights(model).load(version))
+    arrays = trial.weights(model).load(told.version)
+    saved = SavedModel(own.factory, own.kwargs, hash_of(module), str(told.version), arrays)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
-        write_model(folder, saved)
-        tags = {"trial": config.run.trial, "version": str(version), "spec_hash": saved.spec_hash}
+        write_model(folder, saved, {"step": told.step})
+        tags = version_tags(
+            trial=config.run.trial,
+            version=saved.version,
+            spec_hash=saved.spec_hash,
+            hash=read_meta(folder)["hash"],
+            step=told.step,
+            parent=told.parent,
+            rating=told.rating,
+        )
         run_id = tracker.run_id(OPEN_TIMEOUT_S)
         return registry.register(f"{config.run.project}.{model}", folder, run_id, tags, CHAMPION)
+
+
+def version_tags(**known: str | float | None) -> dict[str, str]:
+    """Returns the tags of a model version; what is None has none."""
+    return {name: str(value) for name, value in known.items() if value is not None}

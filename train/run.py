@@ -1,6 +1,7 @@
 """Starts a TorchTrainer on the stream of a trial's buffer, and ends it."""
 
 import threading
+import time
 import uuid
 from pathlib import Path
 
@@ -8,30 +9,33 @@ from ray.train import FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
 
 from app.config.root import ExperimentConfig
-from app.errors import CheckpointError, ConfigError, SparringError, TrainingError
+from app.errors import ConfigError, SparringError, TrainingError
 from app.models.module import build_module, spec_of
 from app.stores.trial import Trial
-from train.checkpoint import Checkpoints
+from train.beginning import move_aside, plan
 from train.data import NAME, OwnStreams, stream
 from train.env import missing_env, spare_watcher
 from train.loop import LoopArgs, run_worker
+from train.saving import SavingArgs
 
 
 class TrainingRun:
     """One trainer from start to end, in a thread of its own."""
 
-    def __init__(self, config: ExperimentConfig, trial: Trial, home: Path, *, resume: bool) -> None:
+    def __init__(self, config: ExperimentConfig, trial: Trial, home: Path, *, restore: str | None = None) -> None:
         """Prepares the trainer.
 
         Args:
           config: Config with the components of its mode.
           trial: Stores of the running service.
           home: State root that the service resolved.
-          resume: Go on from the newest checkpoint.
+          restore: What to start from: ``latest``, a number of updates, or the name of a model; None does as the
+            config says.
 
         Raises:
           ConfigError: The config has no trainer.
-          CheckpointError: There is nothing to resume from.
+          CheckpointError: There is nothing to start from, or what is there is refused.
+          TrackingError: The config names a registered version that MLflow does not have.
         """
         if not config.trainers:
             raise ConfigError("there is nothing to train: add a trainer under trainers")
@@ -43,17 +47,20 @@ class TrainingRun:
         self._config = config
         self._trial = trial
         self._folder = home / config.run.trial
-        self._checkpoints = self._folder / "checkpoints"
-        self._resume = resume
-        if resume and Checkpoints(self._checkpoints, 1).newest() is None:
-            raise CheckpointError(
-                f"there is no checkpoint to resume from in {self._checkpoints}; train without --resume"
-            )
+        self._plan = plan(config, self.name, home, restore)
+        self.parent = None if self._plan.beginning is None else _named(self._plan.beginning.folder, home)
+        """What the first weights came from, below the state root; None where they are drawn from the seed."""
         self._error: Exception | None = None
         self._thread = threading.Thread(target=self._fit, name="trainer", daemon=True)
 
     def start(self) -> None:
-        """Starts to train."""
+        """Starts to train.
+
+        Raises:
+          CheckpointError: Checkpoints of an earlier start cannot be moved aside.
+        """
+        if self._plan.move_aside:
+            move_aside(self._plan.checkpoints, time.time())
         self._trial.metrics.begin()
         self._thread.start()
 
@@ -99,7 +106,8 @@ class TrainingRun:
         spec = spec_of(build_module(model.factory, model.kwargs, self._config.run.seed))
         buffer = self._trial.buffer(wanted.buffer)
         streams = OwnStreams(lambda rank, group: stream(buffer, spec, wanted.batch_rows, rank, group))
-        args = LoopArgs(self._config, self.name, self._trial.namespace, str(self._checkpoints), self._resume, self.run)
+        saving = SavingArgs(str(self._plan.checkpoints), self._plan.beginning, self.run)
+        args = LoopArgs(self._config, self.name, self._trial.namespace, saving, self.run)
         resources = {"CPU": trainer.num_cpus} | ({"GPU": trainer.num_gpus} if trainer.num_gpus else {})
         return TorchTrainer(
             run_worker,
@@ -116,3 +124,7 @@ class TrainingRun:
                 worker_runtime_env={"env_vars": missing_env()} if missing_env() else None,
             ),
         )
+
+
+def _named(folder: str, home: Path) -> str:
+    return str(Path(folder).relative_to(home)) if Path(folder).is_relative_to(home) else folder

@@ -12,7 +12,7 @@ from app.stores.trial import Trial
 from app.types import Version
 from train.mlflow_run import TrackedTrial, git_commit
 from train.monitor import Monitor
-from train.promote import promote
+from train.promote import Told, promote
 from train.run import TrainingRun
 from train.tracking import Tracker
 
@@ -27,16 +27,17 @@ CLOSE_TIMEOUT_S: Final = 20.0
 class TrainingSession:
     """What ``python -m train`` and the launcher have in common."""
 
-    def __init__(self, config: ExperimentConfig, trial: Trial, home: Path, *, resume: bool) -> None:
+    def __init__(self, config: ExperimentConfig, trial: Trial, home: Path, *, restore: str | None = None) -> None:
         """Checks what could fail late.
 
         Raises:
           ConfigError: There is nothing to train.
+          CheckpointError: There is nothing to start from, or what is there is refused.
           TrackingError: The tracking store cannot be used.
         """
         self._config = config
         self.trial = trial
-        self.training = TrainingRun(config, trial, home, resume=resume)
+        self.training = TrainingRun(config, trial, home, restore=restore)
         self.uri = tracking_uri(config.tracking.mlflow_uri, home)
         tracked = TrackedTrial(
             config.run.project, config.run.trial, config.model_dump(mode="json"), git_commit(Path.cwd())
@@ -57,15 +58,20 @@ class TrainingSession:
         self.training.start()
         self._monitor.start()
 
-    def promote(self, version: Version) -> int:
+    def promote(self, version: Version, rating: float | None = None) -> int:
         """Registers weights as the champion and returns the number of the model version.
+
+        Args:
+          version: Which.
+          rating: How strong they are, as a league says; None where nobody has rated them.
 
         Raises:
           TrackingError: MLflow does not take them.
         """
         self._monitor.track()
         model = self._config.trainers[self.training.name].model
-        return promote(self._config, model, self.trial, version, self._tracker, self._registry)
+        told = Told(version, self.trial.metrics.progress(1).updates, self.training.parent, rating)
+        return promote(self._config, model, self.trial, told, self._tracker, self._registry)
 
     def log_evaluation(self, mean_return: float, min_return: float) -> None:
         """Logs what evaluation games of the newest update returned."""

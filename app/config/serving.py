@@ -34,7 +34,9 @@ class ModelConfig(Process):
     """Replicas where the placement is remote."""
 
     checkpoint: str | None = None
-    """MLflow model URI (``models:/project.model@alias``) of the first weights; null starts untrained."""
+    """First weights; null starts untrained. ``models:/project.model@alias`` or ``models:/project.model/3``: a registered
+    version. ``clones/<id>``, ``checkpoints/latest``: a clone or a checkpoint of the trial; of another trial of the project
+    with its name and ``/`` in front. Anything else: a folder with a ``model.json``."""
 
     batching: Batching = Batching()
 

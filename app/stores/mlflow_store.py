@@ -4,6 +4,7 @@ import re
 import uuid
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -14,7 +15,7 @@ if TYPE_CHECKING:
     from mlflow.entities.model_registry import ModelVersion
     from mlflow.tracking import MlflowClient
 
-__all__ = ["ModelRegistry", "artifact_location", "check", "connect", "prepare", "tracking_uri"]
+__all__ = ["ModelRegistry", "RegisteredVersion", "artifact_location", "check", "connect", "prepare", "tracking_uri"]
 
 LATEST: Final = "latest"
 """MLflow resolves this alias itself to the newest version, and refuses to have it set."""
@@ -31,6 +32,16 @@ flavors:
 mlflow_version: {mlflow_version}
 run_id: {run_id}
 """
+
+
+@dataclass(frozen=True, slots=True)
+class RegisteredVersion:
+    """One version of a registered model."""
+
+    number: int
+    aliases: list[str]
+    """Those that name it, without ``latest``."""
+    tags: dict[str, str]
 
 
 class ModelRegistry:
@@ -87,21 +98,51 @@ class ModelRegistry:
           TrackingError: The URI is malformed, the version does not exist (the message lists what does), or the store
             cannot be reached.
         """
-        match = _MODEL_URI.fullmatch(model_uri)
-        if match is None:
-            raise TrackingError(f"a model is written models:/name@alias or models:/name/3; got {model_uri!r}")
-        name, alias, version = match.group("name", "alias", "version")
         with self._client(f"cannot download {model_uri}") as client:
-            found = _find(client, name, alias, version)
-            if found is None:
-                raise TrackingError(
-                    f"there is no {model_uri} in {shown(self._uri)}; it holds {_contents(client, name)}"
-                )
-            source = client.get_model_version_download_uri(name, str(found.version))
+            found = self._found(client, model_uri)
+            source = client.get_model_version_download_uri(found.name, str(found.version))
             from mlflow.artifacts import download_artifacts  # noqa: PLC0415
 
             destination.mkdir(parents=True, exist_ok=True)
             return Path(download_artifacts(source, dst_path=str(destination), tracking_uri=self._uri))
+
+    def exact(self, model_uri: str) -> str:
+        """Returns the address of the very version that an alias names at present: ``models:/name/3``.
+
+        Raises:
+          TrackingError: As ``download``.
+        """
+        with self._client(f"cannot look up {model_uri}") as client:
+            found = self._found(client, model_uri)
+            return f"models:/{found.name}/{found.version}"
+
+    def versions(self, name: str) -> list[RegisteredVersion]:
+        """Returns the newest versions of a model, the newest first; none where there is no such model.
+
+        Raises:
+          TrackingError: The store cannot be reached.
+        """
+        with self._client(f"cannot list the versions of {name!r}") as client:
+            found = client.search_model_versions(f"name='{name}'", max_results=SHOWN, order_by=["version_number DESC"])
+            aliases = client.get_registered_model(name).aliases if found else {}
+        return [
+            RegisteredVersion(
+                int(version.version),
+                sorted(alias for alias, number in aliases.items() if str(number) == str(version.version)),
+                dict(version.tags),
+            )
+            for version in found
+        ]
+
+    def _found(self, client: "MlflowClient", model_uri: str) -> "ModelVersion":
+        match = _MODEL_URI.fullmatch(model_uri)
+        if match is None:
+            raise TrackingError(f"a model is written models:/name@alias or models:/name/3; got {model_uri!r}")
+        name, alias, version = match.group("name", "alias", "version")
+        found = _find(client, name, alias, version)
+        if found is None:
+            raise TrackingError(f"there is no {model_uri} in {shown(self._uri)}; it holds {_contents(client, name)}")
+        return found
 
     @contextmanager
     def _client(self, action: str) -> "Iterator[MlflowClient]":

@@ -66,8 +66,14 @@ class WeightStore:
             generation = self._shelves[model].generation if model in self._shelves else 0
             self._shelves[model] = Shelf(spec_hash, generation)
 
-    async def begin(self, model: str, spec_hash: str) -> int:
+    async def begin(self, model: str, spec_hash: str, after: int = 0) -> int:
         """Returns the generation of a trainer that starts; it grows with each start.
+
+        Args:
+          model: Which is trained.
+          spec_hash: Of the trainer's network.
+          after: A generation that it must be larger than: that of the newest checkpoint, which may be older than what
+            this store knows.
 
         Raises:
           ModelMismatchError: The service plays a model of other shapes.
@@ -78,7 +84,7 @@ class WeightStore:
                 f"model {model!r} has the shapes {spec_hash} in the trainer and {shelf.spec_hash} in the running "
                 "service; start both with one config, and restart the service after a change of the network"
             )
-        shelf.generation += 1
+        shelf.generation = max(shelf.generation, after) + 1
         return shelf.generation
 
     async def publish(self, model: str, version: Version, arrays: Arrays) -> None:

@@ -29,13 +29,13 @@ class Weights:
         """Declares the model."""
         self._handle.get("register", self._model, spec_hash)
 
-    def begin(self, spec_hash: str) -> int:
-        """Returns the generation of a trainer that starts.
+    def begin(self, spec_hash: str, after: int = 0) -> int:
+        """Returns the generation of a trainer that starts: larger than those of earlier ones, and than ``after``.
 
         Raises:
           ModelMismatchError: The service plays a model of other shapes, or none of that name.
         """
-        return int(self._handle.get("begin", self._model, spec_hash))
+        return int(self._handle.get("begin", self._model, spec_hash, after))
 
     def publish(self, version: Version, arrays: Arrays) -> "ray.ObjectRef[Any]":
         """Sends new weights; wait for the reference before the next publish."""

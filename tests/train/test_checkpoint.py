@@ -9,6 +9,7 @@ from torch import Tensor, nn
 
 from app.algorithms.learner import PpoLearner, PpoSettings
 from app.algorithms.ppo import PpoCoefficients
+from app.config.training import KeepCheckpoints
 from app.errors import CheckpointError
 from app.models.module import spec_of
 from app.seeding import derive
@@ -38,7 +39,7 @@ def kept(folder: Path) -> list[tuple[int, int]]:
 
 
 def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
-    path = Checkpoints(tmp_path / "made when needed", keep=3).save(state(number=7))
+    path = Checkpoints(tmp_path / "made when needed").save(state(number=7))
     got, expected = load_state(path), state(number=7)
     assert torch.equal(got.model["w"], expected.model["w"])
     assert torch.equal(got.random_state, expected.random_state)
@@ -46,7 +47,7 @@ def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
 
 
 def test_the_newest_checkpoint_is_found_among_those_kept(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, keep=2)
+    checkpoints = Checkpoints(tmp_path, KeepCheckpoints(last=2))
     assert checkpoints.newest() is None
     for updates in (9, 10, 11):
         newest = checkpoints.save(state(updates))
@@ -55,14 +56,14 @@ def test_the_newest_checkpoint_is_found_among_those_kept(tmp_path: Path) -> None
 
 
 def test_a_later_start_is_newer_than_the_updates_of_an_earlier_one(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, keep=2)
+    checkpoints = Checkpoints(tmp_path, KeepCheckpoints(last=2))
     for generation, updates in ((1, 500), (2, 4), (2, 8)):
         checkpoints.save(state(updates, generation))
     assert kept(tmp_path) == [(2, 4), (2, 8)]
 
 
 def test_a_second_checkpoint_of_one_update_replaces_the_first(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, keep=1)
+    checkpoints = Checkpoints(tmp_path, KeepCheckpoints(last=1))
     checkpoints.save(state(number=1))
     path = checkpoints.save(state(number=2))
     assert load_state(path).model["w"][0] == 2
@@ -82,7 +83,7 @@ def fill_disk(monkeypatch: pytest.MonkeyPatch, error: Exception) -> None:
 def test_a_full_disk_leaves_the_one_before_and_names_it(
     error: Exception, updates: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    checkpoints = Checkpoints(tmp_path, keep=1)
+    checkpoints = Checkpoints(tmp_path, KeepCheckpoints(last=1))
     good = checkpoints.save(state(3, number=1))
     fill_disk(monkeypatch, error)
     with pytest.raises(CheckpointError, match=re.escape(f"{error}; the newest good one is {good}. Make room on")):
@@ -96,11 +97,11 @@ def test_without_any_good_checkpoint_none_is_named(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("where the folder should be")
     with pytest.raises(CheckpointError, match="the newest good one is none"):
-        Checkpoints(blocked, keep=1).save(state())
+        Checkpoints(blocked).save(state())
 
 
 def test_what_a_killed_writer_left_is_no_checkpoint_and_goes_with_the_next_save(tmp_path: Path) -> None:
-    checkpoints = Checkpoints(tmp_path, keep=2)
+    checkpoints = Checkpoints(tmp_path, KeepCheckpoints(last=2))
     good = checkpoints.save(state(3))
     left = tmp_path / f"{UNFINISHED}000001-0000000005"
     left.mkdir()
@@ -132,15 +133,15 @@ def truncate(path: Path) -> None:
     ],
 )
 def test_a_damaged_checkpoint_is_named(spoil: Callable[[Path], object], tmp_path: Path) -> None:
-    path = Checkpoints(tmp_path, keep=1).save(state())
+    path = Checkpoints(tmp_path, KeepCheckpoints(last=1)).save(state())
     spoil(path / FILE)
     with pytest.raises(CheckpointError, match=f"cannot read checkpoint {path}"):
         load_state(path)
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
-    path = Checkpoints(tmp_path, keep=1).save(replace(state(), schema_version=2))
-    with pytest.raises(CheckpointError, match="has schema version 2; allowed is 1"):
+    path = Checkpoints(tmp_path, KeepCheckpoints(last=1)).save(replace(state(), schema_version=3))
+    with pytest.raises(CheckpointError, match="has schema version 3; allowed is 2"):
         load_state(path)
 
 
@@ -215,7 +216,7 @@ def bits(run: Run) -> list[bytes]:
 def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path: Path) -> None:
     torch.manual_seed(1)
     run = Run(seed=0).train(3)
-    path = run.save(Checkpoints(tmp_path, keep=1))
+    path = run.save(Checkpoints(tmp_path, KeepCheckpoints(last=1)))
     expected = bits(run.train(2))
     torch.manual_seed(99)
     resumed = Run(seed=5)
@@ -226,7 +227,7 @@ def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path: Path) -> N
 def test_without_the_moments_of_adam_a_resumed_run_would_be_another(tmp_path: Path) -> None:
     torch.manual_seed(1)
     run = Run(seed=0).train(3)
-    path = run.save(Checkpoints(tmp_path, keep=1))
+    path = run.save(Checkpoints(tmp_path, KeepCheckpoints(last=1)))
     expected = bits(run.train(2))
     resumed = Run(seed=5)
     resumed.module.load_state_dict(load_state(path).model)

@@ -85,7 +85,7 @@ class Ring:
         prepared = prepare(self._config)
         self._stopper.check()
         home = state_root(self._config.run.project)
-        session = self._session = TrainingSession(self._config, prepared.trial, home, resume=False)
+        session = self._session = TrainingSession(self._config, prepared.trial, home)
         session.start()
         self.wait(serve.done)
         deployed = Background(lambda: _deploy(prepared), "deploy")

@@ -1,0 +1,41 @@
+"""Folders that are whole or absent, whenever their writer is killed."""
+
+import os
+import shutil
+import uuid
+from collections.abc import Callable
+from pathlib import Path
+from typing import Final
+
+UNFINISHED: Final = ".unfinished-"
+"""How the name of a folder begins that is being written, or whose writer was killed."""
+
+
+def write_folder(target: Path, fill: Callable[[Path], None]) -> None:
+    """Makes a folder of the files that ``fill`` writes into an empty one, by one rename when they are on disk.
+
+    Raises:
+      OSError: It cannot be written, or there is a folder with files in it at ``target``; nothing is left behind then.
+        What ``fill`` raises passes through.
+    """
+    target.parent.mkdir(parents=True, exist_ok=True)
+    unfinished = target.parent / f"{UNFINISHED}{target.name}-{uuid.uuid4().hex[:8]}"
+    unfinished.mkdir()
+    try:
+        fill(unfinished)
+        for path in [*unfinished.iterdir(), unfinished]:
+            _sync(path)
+        unfinished.replace(target)
+    except BaseException:
+        shutil.rmtree(unfinished, ignore_errors=True)
+        raise
+    _sync(target.parent)
+
+
+def _sync(path: Path) -> None:
+    """Waits until a file or the names in a folder are on disk."""
+    handle = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,177 @@
+"""The clones of one trial on disk: a folder each, its weights stored once for all clones of the same content."""
+
+import os
+import shutil
+import time
+from collections.abc import Callable
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+from app.errors import CheckpointError
+from app.models.content import content_hash
+from app.models.folders import UNFINISHED, write_folder
+from app.models.lineage import Clone, Lineage
+from app.models.saved import META, WEIGHTS, SavedModel, read_meta, read_model, write_meta, write_model
+
+CLONES: Final = "clones"
+"""Folder of the clones inside a trial's."""
+STALE_S: Final = 3600.0
+"""Age after which an unfinished clone is taken for one whose writer was killed."""
+TRIES_MAX: Final = 100
+"""Processes that may take the next id from under our hands, one after another."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Weights that a clone can be made of."""
+
+    saved: SavedModel
+    origin: str
+    """What they are, as a user names it."""
+    parent: str | None = None
+    """The clone that they are of; None where they are of none."""
+    step: int | None = None
+    """Updates that they have seen; None where that is unknown."""
+
+
+class ModelPool:
+    """Makes and finds the clones below one folder; several processes may do so at a time."""
+
+    def __init__(self, folder: Path, now: Callable[[], datetime] = lambda: datetime.now(UTC)) -> None:
+        """Keeps the folder, which is made when it is needed.
+
+        Args:
+          folder: ``clones`` of a trial.
+          now: Tells the time.
+        """
+        self._folder = folder
+        self._now = now
+
+    def lineage(self) -> Lineage:
+        """Returns all clones.
+
+        Raises:
+          CheckpointError: A clone's ``model.json`` is damaged; the message names it.
+        """
+        if not self._folder.is_dir():
+            return Lineage([])
+        return Lineage(_clone(path) for path in self._folder.iterdir() if (path / META).is_file())
+
+    def clone(self, source: Source, model: str, *, frozen: bool) -> Clone:
+        """Sets weights apart under an id of their own and returns what they are known as.
+
+        Args:
+          source: The weights.
+          model: Model of the config that they are a version of.
+          frozen: True: nothing ever changes; what is there already, made of the same, is returned as it is. False: a
+            trainer of its own may go on from it; each call makes another one.
+
+        Raises:
+          CheckpointError: It cannot be written.
+        """
+        content = content_hash(source.saved.arrays, source.saved.spec_hash)
+        try:
+            self._remove_left_overs()
+            for _ in range(TRIES_MAX):
+                lineage = self.lineage()
+                known = lineage.same(content, source.parent, source.origin) if frozen else None
+                if known is not None:
+                    return known
+                created_at = self._now().isoformat(timespec="microseconds")
+                made = Clone(
+                    lineage.next_id(content),
+                    content,
+                    model,
+                    source.parent,
+                    source.origin,
+                    source.step,
+                    frozen,
+                    created_at,
+                )
+                if self._write(made, source.saved, lineage.of_content(content)):
+                    return made
+        except OSError as error:
+            raise CheckpointError(f"cannot write a clone below {self._folder}: {error}; make room there") from error
+        raise CheckpointError(f"cannot find a free id for a clone of {content} below {self._folder}")
+
+    def folder(self, text: str) -> Path:
+        """Returns the folder of a clone, which ``read_model`` reads.
+
+        Raises:
+          CheckpointError: There is no such clone, or several fit.
+        """
+        return self._folder / self.find(text).id
+
+    def find(self, text: str) -> Clone:
+        """Returns a clone by its id, or by the beginning of its content hash.
+
+        Raises:
+          CheckpointError: There is none in this folder, or several fit; the message names them.
+        """
+        try:
+            return self.lineage().find(text)
+        except CheckpointError as error:
+            raise CheckpointError(f"{self._folder}: {error}") from error
+
+    def read(self, text: str) -> Source:
+        """Returns a clone's weights, those that it was made with.
+
+        Raises:
+          CheckpointError: There is no such clone, or its files are damaged.
+        """
+        clone = self.find(text)
+        saved = read_model(self._folder / clone.id)
+        return Source(saved, f"{CLONES}/{clone.id}", clone.id, clone.step)
+
+    def _write(self, made: Clone, saved: SavedModel, same: tuple[Clone, ...]) -> bool:
+        """Writes a clone, and returns False where another process has just taken its id."""
+        target = self._folder / made.id
+        more = {name: value for name, value in asdict(made).items() if name != "hash"}
+
+        def fill(folder: Path) -> None:
+            if any(_linked(self._folder / other.id, folder) for other in same):
+                write_meta(folder, saved, more)
+            else:
+                write_model(folder, saved, more)
+
+        try:
+            write_folder(target, fill)
+        except OSError:
+            if target.is_dir():
+                return False
+            raise
+        return True
+
+    def _remove_left_overs(self) -> None:
+        for path in self._folder.glob(f"{UNFINISHED}*"):
+            if time.time() - path.stat().st_mtime > STALE_S:
+                shutil.rmtree(path, ignore_errors=True)
+
+
+def _clone(folder: Path) -> Clone:
+    meta: dict[str, Any] = read_meta(folder)
+    try:
+        return Clone(
+            id=folder.name,
+            hash=meta["hash"],
+            model=meta["model"],
+            parent=meta["parent"],
+            origin=meta["origin"],
+            step=meta["step"],
+            frozen=meta["frozen"],
+            created_at=meta["created_at"],
+        )
+    except KeyError as error:
+        raise CheckpointError(f"{folder} is no clone: {META} says nothing of {error}") from error
+
+
+def _linked(there: Path, here: Path) -> bool:
+    """Gives a clone's weights a second name; False where they are damaged or the file system knows no such thing."""
+    try:
+        read_model(there)
+        os.link(there / WEIGHTS, here / WEIGHTS)
+    except (CheckpointError, OSError):
+        return False
+    return True

@@ -1,0 +1,155 @@
+"""What a trainer starts from, decided once, by the driver."""
+
+import logging
+import shutil
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Final
+
+from app.config.root import ExperimentConfig
+from app.errors import CheckpointError
+from app.home import START_FORMAT
+from app.models.checkpoints import CHECKPOINTS, LATEST, find_checkpoint, listed, newest_readable, whole_checkpoints
+from app.stores.model_sources import ModelSources
+from train.checkpoint import FILE, load_state
+
+ASIDE: Final = f"{CHECKPOINTS}.before-"
+"""How the names of folders begin that ``overwrite`` has moved aside; the time follows."""
+ASIDE_KEPT: Final = 3
+"""Newest folders that stay aside: a trial that is started over and over does not fill the disk."""
+
+_log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True, slots=True)
+class Beginning:
+    """Where a trainer's first weights lie."""
+
+    folder: str
+    """Of a checkpoint or another model."""
+    whole: bool
+    """Go on: Adam's moments, the number of updates and torch's generator too. False takes the weights alone."""
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """How a trainer starts."""
+
+    checkpoints: Path
+    """Folder that it saves to."""
+    beginning: Beginning | None
+    """None draws the weights from the seed."""
+    move_aside: bool = False
+    """What is in that folder is to be moved aside first."""
+
+
+def plan(config: ExperimentConfig, trainer: str, home: Path, restore: str | None) -> Plan:
+    """Returns how a trainer starts; nothing on disk changes but for a clone of a registered version that is named.
+
+    Args:
+      config: Config with the components of its mode.
+      trainer: Which.
+      home: State root that the service resolved.
+      restore: ``latest``, a number of updates, or the name of a model; None does as ``checkpoints.on_existing`` and
+        the model's ``checkpoint`` say.
+
+    Raises:
+      CheckpointError: What is to be restored is not there or damaged, or checkpoints are there and refused.
+      TrackingError: There is no such registered version.
+    """
+    model, settings = config.trainers[trainer].model, config.trainers[trainer].checkpoints
+    sources, first = ModelSources(config, home), config.models[config.trainers[trainer].model].checkpoint
+    folder = _own_folder(sources, first) or home / config.run.trial / CHECKPOINTS
+    if restore is not None:
+        return Plan(folder, _restored(folder, restore, sources, model))
+    found = whole_checkpoints(folder)
+    if found and settings.on_existing == "refuse":
+        raise CheckpointError(
+            f"{folder} holds the checkpoints {listed(found)} and trainers.{trainer}.checkpoints.on_existing is refuse; "
+            "allowed: resume, reuse or overwrite there, --restore latest, another run.trial, or to move the folder away"
+        )
+    if found and settings.on_existing != "overwrite":
+        return Plan(folder, Beginning(str(_newest(folder)), whole=settings.on_existing == "resume"))
+    return Plan(folder, _first(sources, first, model, moved=folder if found else None), move_aside=bool(found))
+
+
+def move_aside(folder: Path, now_s: float) -> None:
+    """Renames a folder of checkpoints, and removes the oldest beyond those that stay aside.
+
+    Raises:
+      CheckpointError: It cannot be renamed.
+    """
+    target = folder.with_name(f"{ASIDE}{time.strftime(START_FORMAT, time.gmtime(now_s))}")
+    while target.exists():  # Two starts within a second.
+        target = target.with_name(f"{target.name}-2")
+    try:
+        folder.replace(target)
+    except OSError as error:
+        raise CheckpointError(f"cannot move the checkpoints in {folder} aside to {target}: {error}") from error
+    _log.info("the checkpoints of an earlier start are now in %s", target)
+    for old in sorted(folder.parent.glob(f"{ASIDE}*"))[:-ASIDE_KEPT]:
+        shutil.rmtree(old, ignore_errors=True)
+
+
+def _own_folder(sources: ModelSources, first: str | None) -> Path | None:
+    """Returns the folder of a trainer that goes on from a trainable clone; None for all others."""
+    named = None if first is None else sources.references.clone(first)
+    if named is None or named[1].frozen:
+        return None
+    pool, clone = named
+    return pool / clone.id / CHECKPOINTS
+
+
+def _restored(folder: Path, restore: str, sources: ModelSources, model: str) -> Beginning:
+    if restore == LATEST:
+        return Beginning(str(_newest(folder)), whole=True)
+    if restore.isdecimal():
+        found = find_checkpoint(folder, restore)
+        load_state(found)
+        return Beginning(str(found), whole=True)
+    there = sources.folder(restore, model)
+    return Beginning(str(there), whole=(there / FILE).is_file())
+
+
+def _newest(folder: Path) -> Path:
+    found = whole_checkpoints(folder)
+    if not found:
+        raise CheckpointError(
+            f"there is no checkpoint to resume from in {folder}; train without --resume and --restore"
+        )
+    newest = newest_readable(found, _readable)
+    if newest is None:
+        raise CheckpointError(
+            f"no checkpoint in {folder} can be read: {listed(found)}; restore another with --restore, or move the "
+            "folder away to begin anew"
+        )
+    return newest
+
+
+def _readable(path: Path) -> Path:
+    load_state(path)
+    return path
+
+
+def _first(sources: ModelSources, first: str | None, model: str, moved: Path | None) -> Beginning | None:
+    """Returns the first weights that the model's config names.
+
+    Args:
+      sources: Where they are looked up.
+      first: Their name; None names none.
+      model: Model of the config.
+      moved: Folder of checkpoints that will not be there any more; None where there is none.
+    """
+    if first is None:
+        return None
+    clone = sources.references.clone(first)
+    if clone is not None:  # The clone itself, whatever its trainer had made of it.
+        return Beginning(str(clone[0] / clone[1].id), whole=False)
+    folder = sources.folder(first, model)
+    if moved is not None and folder.is_relative_to(moved):
+        raise CheckpointError(
+            f"models.{model}.checkpoint {first} lies in {moved}, which on_existing: overwrite moves aside; "
+            "allowed: on_existing: resume or reuse, or a clone of that checkpoint"
+        )
+    return Beginning(str(folder), whole=False)

@@ -1,0 +1,87 @@
+"""When a worker saves, and what it starts from."""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+import torch
+from torch import nn
+
+from app.config.training import CheckpointsConfig
+from app.models.module import from_arrays
+from app.models.saved import read_model
+from train.beginning import Beginning
+from train.checkpoint import Checkpoints, LearnerState, load_state
+
+
+@dataclass(frozen=True, slots=True)
+class SavingArgs:
+    """What the driver tells each worker of checkpoints."""
+
+    folder: str
+    """Where the trainer's checkpoints lie."""
+    beginning: Beginning | None
+    """Where the first weights lie; None draws them from the seed."""
+    run: str
+    """The driver's start; workers that follow a failed group of the same run go on from its newest checkpoint."""
+
+
+class Saving:
+    """One worker's side of the checkpoints."""
+
+    def __init__(
+        self, config: CheckpointsConfig, args: SavingArgs, clock_s: Callable[[], float] = time.monotonic
+    ) -> None:
+        self._config = config
+        self._args = args
+        self._checkpoints = Checkpoints(Path(args.folder), config.keep)
+        self._clock_s = clock_s
+        self._tried_s = clock_s()
+        self._tried_updates = 0
+
+    def restore(self, module: nn.Module, optimizer: torch.optim.Optimizer, spec_hash: str, factory: str) -> int:
+        """Fills the network, and where it goes on also optimizer and torch's generator; returns the updates done.
+
+        Raises:
+          CheckpointError: What it shall start from cannot be read or is of another network.
+          ModelMismatchError: The first weights are of another network.
+        """
+        state = self._checkpoints.newest_state(self._args.run)
+        beginning = self._args.beginning
+        if state is None and beginning is not None:
+            if not beginning.whole:
+                saved = read_model(Path(beginning.folder))
+                saved.check(spec_hash, beginning.folder, factory)
+                from_arrays(module, saved.arrays)
+                return 0
+            state = load_state(Path(beginning.folder))
+        if state is None:
+            return 0
+        state.check(spec_hash)
+        module.load_state_dict(state.model)
+        optimizer.load_state_dict(state.optimizer)
+        torch.set_rng_state(state.random_state)
+        self._tried_updates = state.updates
+        return state.updates
+
+    def newest_generation(self) -> int:
+        """Returns the generation of the newest checkpoint; 0 where there is none."""
+        return self._checkpoints.newest_generation()
+
+    def due(self, updates: int) -> bool:
+        """Returns whether a checkpoint is due, and then counts from here, whether it can be written or not."""
+        every_s, every_updates = self._config.every_s, self._config.every_updates
+        by_time = every_s is not None and self._clock_s() - self._tried_s >= every_s
+        by_updates = every_updates is not None and updates - self._tried_updates >= every_updates
+        if by_time or by_updates:
+            self._tried_s, self._tried_updates = self._clock_s(), updates
+        return by_time or by_updates
+
+    def save(self, state: LearnerState) -> Path:
+        """Writes a checkpoint.
+
+        Raises:
+          CheckpointError: It cannot be written; those before it are as they were.
+        """
+        return self._checkpoints.save(state)
