@@ -16,7 +16,7 @@ from safetensors import SafetensorError
 from app.config.training import KeepCheckpoints
 from app.errors import CheckpointError
 from app.models.checkpoints import checkpoint_name, newest_readable, whole_checkpoints
-from app.models.folders import UNFINISHED, write_folder
+from app.models.folders import UNFINISHED, remove_folder, write_folder
 from app.models.saved import SavedModel, read_meta, read_model, write_model
 from app.types import Version
 from train.retention import Mark, kept
@@ -120,7 +120,7 @@ class Checkpoints:
                 "Make room on that disk, or set SPARRING_HOME to another"
             ) from error
         for path in copies:  # Of this very update: the newer is whole before the older goes.
-            shutil.rmtree(path, ignore_errors=True)
+            remove_folder(path)
         self._remove_old()
         return target
 
@@ -128,8 +128,10 @@ class Checkpoints:
         found = whole_checkpoints(self._folder)
         marks = [Mark(path.name, _ordinal(path), _field(path, "metrics") or {}) for path in found]
         names = kept(marks, self._keep)
-        left_over = list(self._folder.glob(f"{UNFINISHED}*"))  # By writers that were killed.
-        for path in [*(path for path in found if path.name not in names), *left_over]:
+        for path in found:
+            if path.name not in names:
+                remove_folder(path)
+        for path in self._folder.glob(f"{UNFINISHED}*"):  # By writers that were killed.
             shutil.rmtree(path, ignore_errors=True)
 
 

@@ -34,9 +34,9 @@ class ModelConfig(Process):
     """Replicas where the placement is remote."""
 
     checkpoint: str | None = None
-    """First weights; null starts untrained. ``models:/project.model@alias`` or ``models:/project.model/3``: a registered
-    version. ``clones/<id>``, ``checkpoints/latest``: a clone or a checkpoint of the trial; of another trial of the project
-    with its name and ``/`` in front. Anything else: a folder with a ``model.json``."""
+    """First weights; null starts untrained. A registered version: ``models:/project.model@alias``, or with ``/3`` in
+    place of the alias. A clone or a checkpoint of the trial: ``clones/<id>``, ``checkpoints/latest``; of another trial
+    of the project: its name and ``/`` in front. Anything else is a folder with a ``model.json``."""
 
     batching: Batching = Batching()
 

@@ -4,6 +4,7 @@ import os
 import shutil
 import uuid
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -30,6 +31,17 @@ def write_folder(target: Path, fill: Callable[[Path], None]) -> None:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
     _sync(target.parent)
+
+
+def remove_folder(folder: Path) -> None:
+    """Removes a folder, by one rename first: whenever its remover is killed, it is whole or absent.
+
+    One that cannot be removed stays.
+    """
+    going = folder.parent / f"{UNFINISHED}{folder.name}-{uuid.uuid4().hex[:8]}"
+    with suppress(OSError):
+        folder.replace(going)
+        shutil.rmtree(going, ignore_errors=True)
 
 
 def _sync(path: Path) -> None:

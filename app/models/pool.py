@@ -4,6 +4,7 @@ import os
 import shutil
 import time
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -57,7 +58,8 @@ class ModelPool:
         """
         if not self._folder.is_dir():
             return Lineage([])
-        return Lineage(_clone(path) for path in self._folder.iterdir() if (path / META).is_file())
+        whole = [path for path in self._folder.iterdir() if not path.name.startswith(UNFINISHED)]
+        return Lineage(_clone(path) for path in whole if (path / META).is_file())
 
     def clone(self, source: Source, model: str, *, frozen: bool) -> Clone:
         """Sets weights apart under an id of their own and returns what they are known as.
@@ -146,8 +148,9 @@ class ModelPool:
 
     def _remove_left_overs(self) -> None:
         for path in self._folder.glob(f"{UNFINISHED}*"):
-            if time.time() - path.stat().st_mtime > STALE_S:
-                shutil.rmtree(path, ignore_errors=True)
+            with suppress(FileNotFoundError):  # Another process has just finished it.
+                if time.time() - path.stat().st_mtime > STALE_S:
+                    shutil.rmtree(path, ignore_errors=True)
 
 
 def _clone(folder: Path) -> Clone:

@@ -1,3 +1,5 @@
+import logging
+import math
 import re
 from collections.abc import Callable
 from dataclasses import replace
@@ -12,6 +14,7 @@ from app.algorithms.ppo import PpoCoefficients
 from app.config.training import KeepCheckpoints
 from app.errors import CheckpointError
 from app.models.module import spec_of
+from app.models.saved import META, WEIGHTS, read_model
 from app.seeding import derive
 from app.types import RowKind
 from tests.small_policy import SmallPolicy, small_policy
@@ -143,6 +146,49 @@ def test_another_schema_is_refused(tmp_path: Path) -> None:
     path = Checkpoints(tmp_path, KeepCheckpoints(last=1)).save(replace(state(), schema_version=3))
     with pytest.raises(CheckpointError, match="has schema version 3; allowed is 2"):
         load_state(path)
+
+
+@pytest.mark.parametrize("name", [WEIGHTS, FILE])
+def test_one_wrong_bit_anywhere_is_found(name: str, tmp_path: Path) -> None:
+    path = Checkpoints(tmp_path).save(state())
+    data = bytearray((path / name).read_bytes())
+    data[len(data) // 2 if name == FILE else -1] ^= 1
+    (path / name).write_bytes(data)
+    with pytest.raises(CheckpointError, match=str(path)):
+        load_state(path)
+
+
+def test_the_newest_that_can_be_read_is_restored_and_the_damaged_one_named(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    checkpoints = Checkpoints(tmp_path)
+    checkpoints.save(state(3))
+    damaged = checkpoints.save(state(4))
+    truncate(damaged / WEIGHTS)
+    with caplog.at_level(logging.WARNING):
+        found = checkpoints.newest_state()
+    assert found is not None
+    assert found.updates == 3
+    assert f"passed over: {damaged} holds no model" in caplog.text
+
+
+def test_a_checkpoint_is_a_model_that_can_be_served(tmp_path: Path) -> None:
+    path = Checkpoints(tmp_path).save(replace(state(number=7), number=12, factory="a:b", kwargs={"inputs": 2}))
+    got = read_model(path)
+    assert (got.factory, got.kwargs, got.spec_hash, got.version) == ("a:b", {"inputs": 2}, "0123", "1.12")
+    assert got.arrays["w"].tolist() == [7, 7, 7]
+    assert sorted(found.name for found in path.iterdir()) == [FILE, META, WEIGHTS]
+
+
+def test_what_it_was_measured_by_comes_back_without_what_is_not_finite(tmp_path: Path) -> None:
+    measured = {"loss": 0.5, "ratio": math.inf, "mean_return": math.nan}
+    assert load_state(Checkpoints(tmp_path).save(replace(state(), metrics=measured))).metrics == {"loss": 0.5}
+
+
+def test_each_nth_counts_those_that_are_gone(tmp_path: Path) -> None:
+    for updates in range(1, 8):  # A folder that is opened anew each time goes on counting.
+        Checkpoints(tmp_path, KeepCheckpoints(last=1, every_nth=3)).save(state(updates))
+    assert kept(tmp_path) == [(1, 3), (1, 6), (1, 7)]
 
 
 def test_the_checkpoint_of_another_network_is_refused() -> None:
