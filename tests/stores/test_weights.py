@@ -117,6 +117,12 @@ async def test_a_store_that_starts_again_has_the_newest_weights_and_a_later_gene
     assert await again.begin("m", "hash") == 3
 
 
+async def test_a_trainer_with_checkpoints_that_the_store_does_not_know_is_later_than_those(tmp_path: Path) -> None:
+    store = await store_of(tmp_path)
+    assert await store.begin("m", "hash", after=7) == 8
+    assert await store.begin("m", "hash", after=7) == 9
+
+
 async def test_weights_of_an_older_generation_come_too_late(tmp_path: Path) -> None:
     store = await store_of(tmp_path)
     await publish(store, 0, generation=2)
