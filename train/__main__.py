@@ -29,20 +29,7 @@ LOOK_S: Final = 0.5
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains until the trainer ends or is told to, and returns the exit code."""
-    parser = argparse.ArgumentParser(
-        prog="python -m train", description="Trains the model that a running service plays."
-    )
-    parser.add_argument("--config", type=Path, required=True, help="config file")
-    parser.add_argument("--set", action="append", default=[], metavar="a.b=c", help="override; may be repeated")
-    what = parser.add_mutually_exclusive_group()
-    what.add_argument("--resume", action="store_true", help="as --restore latest")
-    what.add_argument(
-        "--restore",
-        metavar="WHAT",
-        help="start from a checkpoint, latest or its number of updates, or from a model: clones/ID, a folder, "
-        "models:/NAME@ALIAS; a checkpoint brings its optimizer along",
-    )
-    given = parser.parse_args(arguments)
+    given = parser().parse_args(arguments)
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
     errors = Console(stderr=True, soft_wrap=True)
     try:
@@ -52,6 +39,24 @@ def main(arguments: Sequence[str] | None = None) -> int:
         errors.print(f"[bold red]error[/]: {escape(str(error))}", highlight=False)
         return 1
     return 0
+
+
+def parser() -> argparse.ArgumentParser:
+    """Returns the command's parser."""
+    command = argparse.ArgumentParser(
+        prog="python -m train", description="Trains the model that a running service plays."
+    )
+    command.add_argument("--config", type=Path, required=True, help="config file")
+    command.add_argument("--set", action="append", default=[], metavar="a.b=c", help="override; may be repeated")
+    what = command.add_mutually_exclusive_group()
+    what.add_argument("--resume", action="store_true", help="as --restore latest")
+    what.add_argument(
+        "--restore",
+        metavar="WHAT",
+        help="start from a checkpoint, latest or its number of updates, or from a model: clones/ID, a folder, "
+        "models:/NAME@ALIAS; a checkpoint brings its optimizer along",
+    )
+    return command
 
 
 def train(config: ExperimentConfig, *, restore: str | None) -> None:

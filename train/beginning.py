@@ -109,7 +109,10 @@ def _restored(folder: Path, restore: str, sources: ModelSources, model: str) -> 
         load_state(found)
         return Beginning(str(found), whole=True)
     there = sources.folder(restore, model)
-    return Beginning(str(there), whole=(there / FILE).is_file())
+    whole = (there / FILE).is_file()
+    if whole:
+        load_state(there)
+    return Beginning(str(there), whole=whole)
 
 
 def _newest(folder: Path) -> Path:

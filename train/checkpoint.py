@@ -1,6 +1,5 @@
 """Checkpoints of a learner: whole or absent, and which of them are kept."""
 
-import hashlib
 import math
 import shutil
 from collections.abc import Mapping
@@ -15,7 +14,7 @@ from safetensors import SafetensorError
 
 from app.config.training import KeepCheckpoints
 from app.errors import CheckpointError
-from app.models.checkpoints import checkpoint_name, newest_readable, whole_checkpoints
+from app.models.checkpoints import LEARNER, check_learner, checkpoint_name, digest, newest_readable, whole_checkpoints
 from app.models.folders import UNFINISHED, remove_folder, write_folder
 from app.models.saved import SavedModel, read_meta, read_model, write_model
 from app.types import Version
@@ -24,8 +23,7 @@ from train.retention import Mark, kept
 __all__ = ["FILE", "UNFINISHED", "Checkpoints", "LearnerState", "load_state"]
 
 SCHEMA_VERSION: Final = 2
-FILE: Final = "learner.pt"
-"""Optimizer state and torch's generator; the weights lie beside it, as in every model's folder."""
+FILE: Final = LEARNER
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,8 +145,7 @@ def load_state(path: Path) -> LearnerState:
             raise CheckpointError(
                 f"checkpoint {path} has schema version {learner['schema_version']}; allowed is {SCHEMA_VERSION}"
             )
-        if _digest(path / FILE) != learner["sha256"]:
-            raise CheckpointError(f"cannot read checkpoint {path}: {FILE} is damaged, its sha256 is another")
+        check_learner(path)
         saved = read_model(path)
         rest = torch.load(path / FILE, map_location="cpu", weights_only=True)
         return LearnerState(
@@ -180,15 +177,10 @@ def _write(folder: Path, state: LearnerState, ordinal: int) -> None:
         "ordinal": ordinal,
         "metrics": {name: value for name, value in state.metrics.items() if math.isfinite(value)},
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),
-        "sha256": _digest(folder / FILE),
+        "sha256": digest(folder / FILE),
     }
     saved = SavedModel(state.factory, state.kwargs, state.spec_hash, version, arrays)
     write_model(folder, saved, {"step": state.updates, "learner": learner})
-
-
-def _digest(path: Path) -> str:
-    with path.open("rb") as file:
-        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def _ordinal(path: Path) -> int:

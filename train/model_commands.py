@@ -45,7 +45,7 @@ def list_(
     whole = load(config, set_ or [])
     home = state_root(whole.run.project)
     found: dict[str, list[dict[str, Any]]] = {
-        "checkpoints": [checkpoint_facts(path) for path in whole_checkpoints(home / whole.run.trial / CHECKPOINTS)],
+        "checkpoints": [_facts(path) for path in whole_checkpoints(home / whole.run.trial / CHECKPOINTS)],
         "clones": [asdict(clone) for clone in ModelSources(whole, home).pool.lineage()],
     }
     if registered:
@@ -156,6 +156,14 @@ def _model_of(config: ExperimentConfig, sources: ModelSources, source: Source, g
     if given is None and len(known) == 1:
         return known[0]
     raise ConfigError(f"--model is {given or 'not given'}; allowed is one of the config's models: {', '.join(known)}")
+
+
+def _facts(path: Path) -> dict[str, Any]:
+    try:
+        return {**checkpoint_facts(path), "damage": None}
+    except CheckpointError as error:
+        nothing = dict.fromkeys(("generation", "updates", "created_at", "metrics"))
+        return {"name": path.name, **nothing, "damage": str(error)}
 
 
 def _registered(config: ExperimentConfig, home: Path) -> list[dict[str, Any]]:

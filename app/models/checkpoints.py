@@ -1,5 +1,6 @@
 """The checkpoints of a trainer as folders: which there are, and which is meant."""
 
+import hashlib
 import logging
 from collections.abc import Callable, Iterable
 from pathlib import Path
@@ -12,6 +13,8 @@ CHECKPOINTS: Final = "checkpoints"
 """Folder of the checkpoints inside a trial's, or inside a trainable clone's."""
 LATEST: Final = "latest"
 """Word for the newest checkpoint that can be read."""
+LEARNER: Final = "learner.pt"
+"""File of a checkpoint beside its weights: optimizer state and torch's generator."""
 SHOWN: Final = 20
 """Checkpoints listed in an error message."""
 
@@ -71,6 +74,33 @@ def newest_readable(found: Iterable[Path], read: Callable[[Path], Read]) -> Read
         except CheckpointError as error:
             _log.warning("a damaged checkpoint is passed over: %s", error)
     return None
+
+
+def check_learner(folder: Path) -> None:
+    """Does nothing where a folder's ``learner.pt`` is what ``model.json`` says, or where it says nothing of one.
+
+    Raises:
+      CheckpointError: It is missing or damaged.
+    """
+    expected = read_meta(folder).get("learner", {}).get("sha256")
+    if expected is None:
+        return
+    try:
+        got = digest(folder / LEARNER)
+    except OSError as error:
+        raise CheckpointError(f"cannot read checkpoint {folder}: {type(error).__name__}: {error}") from error
+    if got != expected:
+        raise CheckpointError(f"cannot read checkpoint {folder}: {LEARNER} is damaged, its sha256 is another")
+
+
+def digest(path: Path) -> str:
+    """Returns the sha256 of a file.
+
+    Raises:
+      OSError: It cannot be read.
+    """
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def checkpoint_facts(folder: Path) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Which model came from which: a forest of clones, as values."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
@@ -107,11 +107,11 @@ class Lineage:
         """Returns the clones that were made with this content, oldest first."""
         return tuple(clone for clone in self if clone.hash == content)
 
-    def next_id(self, content: str) -> str:
-        """Returns the id of the next clone of this content."""
+    def next_id(self, content: str, taken: Collection[str] = ()) -> str:
+        """Returns the id of the next clone of this content, none of those that are taken."""
         short, count = content[:ID_CHARACTERS], 1
         new_id = short
-        while new_id in self._clones:
+        while new_id in self._clones or new_id in taken:
             count += 1
             new_id = f"{short}-{count}"
         return new_id

@@ -1,5 +1,6 @@
 """The clones of one trial on disk: a folder each, its weights stored once for all clones of the same content."""
 
+import logging
 import os
 import shutil
 import time
@@ -22,6 +23,8 @@ STALE_S: Final = 3600.0
 """Age after which an unfinished clone is taken for one whose writer was killed."""
 TRIES_MAX: Final = 100
 """Processes that may take the next id from under our hands, one after another."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,15 +54,8 @@ class ModelPool:
         self._now = now
 
     def lineage(self) -> Lineage:
-        """Returns all clones.
-
-        Raises:
-          CheckpointError: A clone's ``model.json`` is damaged; the message names it.
-        """
-        if not self._folder.is_dir():
-            return Lineage([])
-        whole = [path for path in self._folder.iterdir() if not path.name.startswith(UNFINISHED)]
-        return Lineage(_clone(path) for path in whole if (path / META).is_file())
+        """Returns all clones; one whose ``model.json`` is damaged is named in the log and passed over."""
+        return Lineage(clone for path in self._folders() if (clone := _sound(path)) is not None)
 
     def clone(self, source: Source, model: str, *, frozen: bool) -> Clone:
         """Sets weights apart under an id of their own and returns what they are known as.
@@ -83,7 +79,7 @@ class ModelPool:
                     return known
                 created_at = self._now().isoformat(timespec="microseconds")
                 made = Clone(
-                    lineage.next_id(content),
+                    lineage.next_id(content, {path.name for path in self._folders()}),
                     content,
                     model,
                     source.parent,
@@ -110,8 +106,10 @@ class ModelPool:
         """Returns a clone by its id, or by the beginning of its content hash.
 
         Raises:
-          CheckpointError: There is none in this folder, or several fit; the message names them.
+          CheckpointError: There is none in this folder, several fit, or it is damaged; the message names them.
         """
+        if text in {path.name for path in self._folders()}:
+            return _clone(self._folder / text)
         try:
             return self.lineage().find(text)
         except CheckpointError as error:
@@ -126,6 +124,13 @@ class ModelPool:
         clone = self.find(text)
         saved = read_model(self._folder / clone.id)
         return Source(saved, f"{CLONES}/{clone.id}", clone.id, clone.step)
+
+    def _folders(self) -> list[Path]:
+        """Returns the folders of all clones, damaged ones included."""
+        if not self._folder.is_dir():
+            return []
+        whole = [path for path in self._folder.iterdir() if not path.name.startswith(UNFINISHED)]
+        return [path for path in whole if (path / META).is_file()]
 
     def _write(self, made: Clone, saved: SavedModel, same: tuple[Clone, ...]) -> bool:
         """Writes a clone, and returns False where another process has just taken its id."""
@@ -153,6 +158,14 @@ class ModelPool:
                     shutil.rmtree(path, ignore_errors=True)
 
 
+def _sound(folder: Path) -> Clone | None:
+    try:
+        return _clone(folder)
+    except CheckpointError as error:
+        _log.warning("a damaged clone is passed over: %s", error)
+        return None
+
+
 def _clone(folder: Path) -> Clone:
     meta: dict[str, Any] = read_meta(folder)
     try:
@@ -166,7 +179,7 @@ def _clone(folder: Path) -> Clone:
             frozen=meta["frozen"],
             created_at=meta["created_at"],
         )
-    except KeyError as error:
+    except (KeyError, TypeError) as error:
         raise CheckpointError(f"{folder} is no clone: {META} says nothing of {error}") from error
 
 

@@ -4,7 +4,14 @@ from pathlib import Path
 from typing import Final
 
 from app.errors import CheckpointError
-from app.models.checkpoints import CHECKPOINTS, LATEST, find_checkpoint, newest_readable, whole_checkpoints
+from app.models.checkpoints import (
+    CHECKPOINTS,
+    LATEST,
+    check_learner,
+    find_checkpoint,
+    newest_readable,
+    whole_checkpoints,
+)
 from app.models.lineage import Clone
 from app.models.pool import CLONES, ModelPool, Source
 from app.models.saved import META, read_meta, read_model
@@ -85,12 +92,13 @@ class ModelReferences:
 
 
 def newest_model(folder: Path) -> Path | None:
-    """Returns the newest checkpoint of a folder whose weights can be read; None where there is none."""
+    """Returns the newest checkpoint of a folder that can be read; None where there is none."""
     return newest_readable(whole_checkpoints(folder), _readable)
 
 
 def _readable(folder: Path) -> Path:
     read_model(folder)
+    check_learner(folder)
     return folder
 
 

@@ -161,11 +161,18 @@ def test_one_wrong_bit_in_the_weights_is_named(pool: ModelPool) -> None:
 
 
 @pytest.mark.parametrize("damage", [lambda path: path.write_text("{"), without_parent])
-def test_a_clone_whose_description_is_damaged_is_named(damage: Callable[[Path], object], pool: ModelPool) -> None:
-    folder = pool.folder(pool.clone(source(), "main", frozen=True).id)
+def test_a_clone_whose_description_is_damaged_is_passed_over_and_by_name_refused(
+    damage: Callable[[Path], object], pool: ModelPool, caplog: pytest.LogCaptureFixture
+) -> None:
+    broken = pool.clone(source(), "main", frozen=True)
+    good = pool.clone(source(2.0), "main", frozen=True)
+    folder = pool.folder(broken.id)
     damage(folder / META)
+    assert list(pool.lineage()) == [good]
+    assert f"a damaged clone is passed over: {folder}" in caplog.text
     with pytest.raises(CheckpointError, match=str(folder)):
-        pool.lineage()
+        pool.read(broken.id)
+    assert pool.clone(source(), "main", frozen=True).id == f"{broken.id}-2"
 
 
 def test_an_unknown_clone_names_the_folder_and_what_is_there(pool: ModelPool, tmp_path: Path) -> None:

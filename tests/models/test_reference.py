@@ -1,5 +1,6 @@
 """Names of models: own and other trials, clones, checkpoints, folders."""
 
+import json
 import re
 from pathlib import Path
 
@@ -66,6 +67,13 @@ def test_the_latest_checkpoint_is_the_newest_that_can_be_read(references: ModelR
     (folders[0] / META).write_text("{")
     with pytest.raises(CheckpointError, match=r"no checkpoint in .* that can be read"):
         references.find("checkpoints/latest")
+
+
+def test_the_latest_checkpoint_can_also_be_trained_on(references: ModelReferences, tmp_path: Path) -> None:
+    folders = [model_at(tmp_path / "mine" / "checkpoints" / f"000001-000000000{n}", n) for n in (5, 9)]
+    meta = json.loads((folders[1] / META).read_text())
+    (folders[1] / META).write_text(json.dumps({**meta, "learner": {"sha256": "of a learner.pt that is not there"}}))
+    assert value_of(references, "checkpoints/latest") == 5
 
 
 def test_a_trainable_clone_is_what_its_trainer_has_made_of_it(references: ModelReferences, tmp_path: Path) -> None:

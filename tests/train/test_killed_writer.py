@@ -10,8 +10,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+import torch
 
 from app.models.folders import UNFINISHED
+from tests.train.test_checkpoint import Run, bits
 from train.checkpoint import Checkpoints, load_state
 
 WRITER = """
@@ -54,17 +56,34 @@ while True:
     checkpoints.save(state(updates))
     tell(updates)
 """
+TRAINER = """
+import sys
+import torch
+from pathlib import Path
+from tests.train.test_checkpoint import Run
+from train.checkpoint import Checkpoints
+
+torch.set_num_threads(1)
+torch.manual_seed(1)
+run = Run(seed=0).train(3)
+run.save(Checkpoints(Path(sys.argv[1])))
+print("saved", flush=True)
+while True:
+    run.train(1)
+"""
+ROOT = Path(__file__).parents[2]
 START_S = 40.0
 """Longest wait for the writer's next word: its import of torch takes seconds on a busy machine."""
 
 
 @contextmanager
-def writer(folder: Path, stop_at: str = "never") -> Iterator[Callable[[], str]]:
+def writer(folder: Path, stop_at: str = "never", program: str = WRITER) -> Iterator[Callable[[], str]]:
     """Runs a process that writes checkpoints until it is killed, and gives what reads its next line."""
     process = subprocess.Popen(
-        [sys.executable, "-c", WRITER, str(folder), stop_at],
+        [sys.executable, "-c", program, str(folder), stop_at],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
+        cwd=ROOT,
         env=os.environ | {"OMP_NUM_THREADS": "1"},
     )
 
@@ -102,3 +121,18 @@ def test_killed_at_any_moment_every_checkpoint_that_is_there_is_whole(tmp_path: 
     whole = [load_state(path) for path in sorted(tmp_path.glob("[0-9]*"))]
     assert whole[-1].updates >= told[-1] == 6  # What was told of is there.
     assert all(float(found.model["w"][-1]) == found.updates for found in whole)
+
+
+def test_a_run_that_was_killed_goes_on_bit_for_bit_as_if_it_had_not_been(tmp_path: Path) -> None:
+    with writer(tmp_path, program=TRAINER) as line:
+        assert line() == "saved"
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)  # As the killed one: sums of other parts would round otherwise.
+    try:
+        torch.manual_seed(1)
+        uninterrupted = bits(Run(seed=0).train(4))
+        newest = Checkpoints(tmp_path).newest()
+        assert newest is not None
+        assert bits(Run(seed=5).restore(newest).train(1)) == uninterrupted
+    finally:
+        torch.set_num_threads(threads)

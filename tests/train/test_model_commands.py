@@ -1,16 +1,20 @@
 """``sparring models``: what its commands print, change and refuse."""
 
 import json
+import tomllib
+from importlib.metadata import EntryPoint
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 import torch
+from typer.testing import CliRunner
 
+from app.cli import GROUP, build
 from app.errors import CheckpointError, ConfigError, SparringError
 from app.models.pool import ModelPool, Source
-from app.models.saved import WEIGHTS, SavedModel
+from app.models.saved import META, WEIGHTS, SavedModel
 from app.stores.mlflow_store import ModelRegistry, tracking_uri
 from train.checkpoint import Checkpoints, LearnerState
 from train.model_commands import clone_, list_, register, show
@@ -81,6 +85,27 @@ def test_list_shows_checkpoints_and_clones(home: Path, capsys: pytest.CaptureFix
     shown = capsys.readouterr().out
     assert "000001" in shown
     assert "checkpoints" in shown
+
+
+def test_a_damaged_checkpoint_is_listed_as_such(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (checkpoint(home, 5) / META).write_text("{")
+    checkpoint(home, 6)
+    list_(RL, MINE, json_=True)
+    damaged, good = printed(capsys)["checkpoints"]
+    assert (damaged["name"], good["damage"], good["updates"]) == ("000001-0000000005", None, 6)
+    assert "000001-0000000005 holds no model" in damaged["damage"]
+
+
+def test_the_command_line_reaches_them(home: Path) -> None:
+    checkpoint(home, 5)
+    entry = EntryPoint("models", "train.model_commands:models", GROUP)
+    cli = build({"models": entry}, ["models"])
+    words = ["models", "list", "--config", str(RL), "--set", MINE[0], "--json"]
+    done = CliRunner().invoke(cli, words)
+    assert done.exit_code == 0, done.output
+    assert [found["updates"] for found in json.loads(done.output)["checkpoints"]] == [5]
+    named = tomllib.loads((RL.parents[1] / "pyproject.toml").read_text())["project"]["entry-points"][GROUP]
+    assert named["models"] == entry.value
 
 
 def test_show_names_ancestors_children_and_folder(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
