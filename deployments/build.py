@@ -104,7 +104,8 @@ def declare_model(config: ExperimentConfig, name: str, trial: Trial) -> Arrays |
     """Declares a model to the weight store, starts the buffers behind it, and returns its checkpoint's weights."""
     model = config.models[name]
     module = build_module(model.factory, model.kwargs, config.run.seed)
-    trial.weights(name).register(hash_of(module))
+    fixed = config.run.mode == "deploy" and model.checkpoint is not None
+    trial.weights(name).register(hash_of(module), fixed=fixed)
     if config.run.mode == "train":
         for buffer in {a.buffer for a in config.agents.values() if a.model == name and a.buffer}:
             open_buffer(config, buffer, spec_of(module))

@@ -27,13 +27,11 @@ from train.checkpoint import LearnerState
 from train.data import NAME
 from train.learning import make_learner, make_optimizer
 from train.publish import Publisher
-from train.saving import Saving, SavingArgs
+from train.saving import MEAN_RETURN, Saving, SavingArgs
 
 if TYPE_CHECKING:
     from app.config.training import TrainerConfig
 
-MEAN_RETURN: Final = "mean_return"
-"""Metric of a checkpoint that the games decide, not the updates."""
 SENT_MAX: Final = 8
 """Releases of credits under way before the oldest is waited for."""
 

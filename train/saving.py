@@ -1,9 +1,11 @@
 """When a worker saves, and what it starts from."""
 
+import logging
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 import torch
 from torch import nn
@@ -13,6 +15,11 @@ from app.models.module import from_arrays
 from app.models.saved import read_model
 from train.beginning import Beginning
 from train.checkpoint import Checkpoints, LearnerState, load_state
+
+MEAN_RETURN: Final = "mean_return"
+"""Metric of a checkpoint that the games decide, not the updates."""
+
+_log = logging.getLogger(__name__)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,6 +46,7 @@ class Saving:
         self._clock_s = clock_s
         self._tried_s = clock_s()
         self._tried_updates = 0
+        self._warned = False
 
     def restore(self, module: nn.Module, optimizer: torch.optim.Optimizer, spec_hash: str, factory: str) -> int:
         """Fills the network, and where it goes on also optimizer and torch's generator; returns the updates done.
@@ -84,4 +92,17 @@ class Saving:
         Raises:
           CheckpointError: It cannot be written; those before it are as they were.
         """
+        self._look_for_metric(state.metrics)
         return self._checkpoints.save(state)
+
+    def _look_for_metric(self, metrics: Mapping[str, float]) -> None:
+        """Warns, once, where checkpoints are to be compared by a metric that updates do not have."""
+        best = self._config.keep.best
+        if best is None or best.metric in (MEAN_RETURN, *metrics) or not metrics or self._warned:
+            return
+        self._warned = True
+        _log.warning(
+            "keep.best compares checkpoints by %r, which no update has: none is kept for it; there are mean_return, %s",
+            best.metric,
+            ", ".join(sorted(metrics)),
+        )

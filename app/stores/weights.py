@@ -60,9 +60,15 @@ class WeightStore:
             shelf = self._shelves[stored.model] = Shelf(stored.spec_hash, stored.version.generation)
             shelf.versions[stored.version] = ray.put(stored.arrays)
 
-    async def register(self, model: str, spec_hash: str) -> None:
-        """Declares a model that the service plays; weights of other shapes are forgotten."""
-        if model not in self._shelves or self._shelves[model].spec_hash != spec_hash:
+    async def register(self, model: str, spec_hash: str, fixed: bool = False) -> None:
+        """Declares a model that the service plays; weights of other shapes are forgotten.
+
+        Args:
+          model: Which.
+          spec_hash: Of its network.
+          fixed: It plays weights that its config names and nothing else: what a trainer had published is forgotten too.
+        """
+        if fixed or model not in self._shelves or self._shelves[model].spec_hash != spec_hash:
             generation = self._shelves[model].generation if model in self._shelves else 0
             self._shelves[model] = Shelf(spec_hash, generation)
 

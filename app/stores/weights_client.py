@@ -25,9 +25,9 @@ class Weights:
         self._handle = handle
         self._model = model
 
-    def register(self, spec_hash: str) -> None:
-        """Declares the model."""
-        self._handle.get("register", self._model, spec_hash)
+    def register(self, spec_hash: str, *, fixed: bool = False) -> None:
+        """Declares the model; ``fixed``: it plays the weights that its config names, whatever was published before."""
+        self._handle.get("register", self._model, spec_hash, fixed)
 
     def begin(self, spec_hash: str, after: int = 0) -> int:
         """Returns the generation of a trainer that starts: larger than those of earlier ones, and than ``after``.

@@ -141,6 +141,16 @@ async def test_a_model_of_other_shapes_forgets_the_weights_and_not_the_generatio
     assert await store.begin("m", "other") == 2
 
 
+async def test_a_model_that_plays_fixed_weights_forgets_what_a_trainer_had_published(tmp_path: Path) -> None:
+    store = await store_of(tmp_path)
+    await publish(store, 9, generation=2)
+    await written(store)
+    again = await store_of(tmp_path)
+    assert await again.newest("m") == Version(2, 9)
+    await again.register("m", "hash", fixed=True)
+    assert await again.newest("m") is None
+
+
 async def test_a_trainer_of_another_model_is_refused(tmp_path: Path) -> None:
     store = await store_of(tmp_path)
     with pytest.raises(ModelMismatchError, match="has the shapes other in the trainer and hash in the running service"):

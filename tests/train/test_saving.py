@@ -139,3 +139,18 @@ def test_keep_reaches_the_folder(tmp_path: Path) -> None:
     for updates, loss in ((1, 5.0), (2, 0.5), (3, float("nan")), (4, 2.0)):
         saved.save(replace(state(small_policy(), updates), metrics={"loss": loss}))
     assert sorted(path.name for path in tmp_path.iterdir()) == ["000001-0000000002", "000001-0000000004"]
+
+
+def test_a_metric_that_no_update_has_is_named_once(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    saved = saving(tmp_path, keep={"best": {"metric": "los"}})
+    for updates in (1, 2):
+        saved.save(replace(state(small_policy(), updates), metrics={"loss": 1.0, "entropy": 2.0}))
+    assert [message for message in caplog.messages if "'los'" in message] == [
+        "keep.best compares checkpoints by 'los', which no update has: none is kept for it; "
+        "there are mean_return, entropy, loss"
+    ]
+
+
+def test_the_mean_return_may_still_be_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
+    saving(tmp_path, keep={"best": {}}).save(replace(state(small_policy(), 1), metrics={"loss": 1.0}))
+    assert caplog.messages == []
