@@ -3,9 +3,13 @@
 import torch
 from torch import nn
 
-from app.algorithms.learner import PpoLearner, PpoSettings, ReduceSum
-from app.algorithms.ppo import PpoCoefficients
-from app.config.training import TrainerConfig
+from app.algorithms.actor_critic import ActorCritic
+from app.algorithms.estimators import Estimator, Gae, VTrace
+from app.algorithms.learner import PolicyLearner, PolicySettings, ReduceSum
+from app.algorithms.ppo import ClippedPolicy
+from app.algorithms.vtrace import Clips
+from app.algorithms.worth import PolicyLoss
+from app.config.training import A2c, Algorithm, Appo, Ppo, TrainerConfig
 from app.models.spec import ModelSpec
 
 
@@ -22,7 +26,7 @@ def make_learner(
     optimizer: torch.optim.Optimizer,
     workers: int,
     reduce_sum: ReduceSum,
-) -> PpoLearner:
+) -> PolicyLearner:
     """Returns the learner of the trainer's one input.
 
     Args:
@@ -34,13 +38,25 @@ def make_learner(
       reduce_sum: Adds a tensor up over them.
     """
     wanted = trainer.inputs[0]
-    ppo = wanted.algorithm
-    settings = PpoSettings(
-        gamma=ppo.gamma,
-        gae_lambda=ppo.gae_lambda,
-        coefficients=PpoCoefficients(ppo.clip_epsilon, ppo.value_coef, ppo.entropy_coef),
-        epochs=ppo.epochs,
-        minibatches=max(1, wanted.batch_rows // ppo.minibatch_rows),
+    algorithm = wanted.algorithm
+    settings = PolicySettings(
+        estimator=_estimator(algorithm),
+        loss=_loss(algorithm),
+        normalise=isinstance(algorithm, Ppo | Appo) or (isinstance(algorithm, A2c) and algorithm.normalise_advantage),
+        epochs=algorithm.epochs,
+        minibatches=max(1, wanted.batch_rows // algorithm.minibatch_rows),
         max_grad_norm=trainer.optimizer.max_grad_norm,
     )
-    return PpoLearner(module, spec, optimizer, settings, workers, reduce_sum)
+    return PolicyLearner(module, spec, optimizer, settings, workers, reduce_sum)
+
+
+def _estimator(algorithm: Algorithm) -> Estimator:
+    if isinstance(algorithm, Ppo | A2c):
+        return Gae(algorithm.gamma, algorithm.gae_lambda)
+    return VTrace(algorithm.gamma, algorithm.trace_lambda, Clips(rho=algorithm.rho_clip, c=algorithm.c_clip))
+
+
+def _loss(algorithm: Algorithm) -> PolicyLoss:
+    if isinstance(algorithm, Ppo | Appo):
+        return ClippedPolicy(algorithm.clip_epsilon, algorithm.value_coef, algorithm.entropy_coef)
+    return ActorCritic(algorithm.value_coef, algorithm.entropy_coef)

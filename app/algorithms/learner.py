@@ -1,16 +1,16 @@
-"""One update of PPO on flat rows, the same on one worker and on many."""
+"""One update of a policy on flat rows, the same on one worker and on many."""
 
 import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor, nn
 from torch.optim import Optimizer
 
-from app.algorithms.gae import gae
-from app.algorithms.ppo import PpoBatch, PpoCoefficients, PpoLoss, ppo_loss
+from app.algorithms.estimators import Estimator, Played
+from app.algorithms.worth import PolicyLoss, Worth
 from app.errors import NonFiniteLossError
 from app.models.columns import mask_columns, nested_parts
 from app.models.distributions.action import log_prob_and_entropy
@@ -21,13 +21,20 @@ ReduceSum = Callable[[Tensor], Tensor]
 """Adds a tensor up over all workers; the identity where there is but one."""
 
 
+LOSSES: Final = ("total", "policy", "value")
+"""Terms whose metrics are called ``loss_…``; others go by their own name."""
+
+
 @dataclass(frozen=True, slots=True)
-class PpoSettings:
+class PolicySettings:
     """How a batch is learned from."""
 
-    gamma: float
-    gae_lambda: float
-    coefficients: PpoCoefficients
+    estimator: Estimator
+    """What the rows were worth."""
+    loss: PolicyLoss
+    """What is minimised."""
+    normalise: bool
+    """Whether advantages are brought to mean 0 and deviation 1, over the batches of all workers."""
     epochs: int
     minibatches: int
     """Optimizer steps of one epoch, the same on all workers."""
@@ -43,7 +50,7 @@ class Rows(NamedTuple):
     """By leaves, each [N, …]."""
     mask: list[Tensor | None]
     """By leaves of the action, each bool [N, choices]; None where there are no choices."""
-    batch: PpoBatch
+    worth: Worth
 
     def at(self, rows: Tensor) -> "Rows":
         """Returns these rows alone."""
@@ -51,11 +58,11 @@ class Rows(NamedTuple):
             [leaf[rows] for leaf in self.observation],
             [leaf[rows] for leaf in self.action],
             [None if leaf is None else leaf[rows] for leaf in self.mask],
-            PpoBatch(*(column[rows] for column in self.batch)),
+            Worth(*(column[rows] for column in self.worth)),
         )
 
 
-class PpoLearner:
+class PolicyLearner:
     """Holds the network and its optimizer."""
 
     def __init__(
@@ -63,7 +70,7 @@ class PpoLearner:
         module: nn.Module,
         spec: ModelSpec,
         optimizer: Optimizer,
-        settings: PpoSettings,
+        settings: PolicySettings,
         workers: int,
         reduce_sum: ReduceSum,
     ) -> None:
@@ -81,9 +88,10 @@ class PpoLearner:
           ValueError: The model is no policy, or carries a state, which this learner does not unroll.
         """
         if not spec.is_policy or len(spec.states):
-            raise ValueError("PPO learns policies without a state; the model is none, or its spec has a state")
+            raise ValueError("policies without a state are learned; the model is none, or its spec has a state")
         self._spec = spec
         self._columns = {name: part.columns(name) for name, part in nested_parts(spec).items()}
+        self._masked = mask_columns(spec)
         self._module = module
         self._optimizer = optimizer
         self._settings = settings
@@ -103,24 +111,22 @@ class PpoLearner:
           NonFiniteLossError: A loss or gradient is NaN or infinite; the step that would have spread it was not taken.
         """
         rows, explained = self._rows(batch)
-        total = torch.zeros(len(PpoLoss._fields))
+        sums: dict[str, Tensor] = {}
         norm_sum, steps = 0.0, 0
         for _ in range(self._settings.epochs):
-            chunks = self._chunks(len(rows.batch.weight), shuffle)
+            chunks = self._chunks(len(rows.worth.weight), shuffle)
             sizes = self._reduce_sum(torch.tensor([float(len(chunk)) for chunk in chunks]))
             for chunk, size in zip(chunks, sizes.tolist(), strict=True):
                 if size == 0:
                     continue  # On all workers alike: the size is that of all of them.
                 loss, norm = self._step(rows, chunk, size)
-                total += torch.stack([part.detach().cpu() for part in loss]) / size
+                for name, part in loss.items():
+                    sums[name] = sums.get(name, torch.zeros(())) + part.detach().cpu() / size
                 norm_sum, steps = norm_sum + norm, steps + 1
         if steps == 0:
             return {}
-        mean = dict(zip(PpoLoss._fields, (self._reduce_sum(total) / steps).tolist(), strict=True))
-        return {f"loss_{name}": mean[name] for name in ("total", "policy", "value")} | {
-            "entropy": mean["entropy"],
-            "clip_fraction": mean["clipped"],
-            "kl": mean["kl"],
+        means = (self._reduce_sum(torch.stack(list(sums.values()))) / steps).tolist()
+        return {_metric(name): mean for name, mean in zip(sums, means, strict=True)} | {
             "grad_norm": norm_sum / steps,
             "explained_variance": explained,
             "optimizer_steps": float(steps),
@@ -129,39 +135,40 @@ class PpoLearner:
     def _rows(self, batch: Mapping[str, Tensor]) -> tuple[Rows, float]:
         """Returns the rows that count with normalised advantages, and how much of the returns the value explains."""
         with torch.no_grad():
-            value = self._forward([batch[name] for name in self._columns["observation"]])[-1]
-        value_cpu = value.float().cpu()
-        advantage = torch.from_numpy(
-            gae(
-                batch["reward"].cpu().numpy(),
-                value_cpu.numpy(),
-                batch["kind"].cpu().numpy(),
-                self._settings.gamma,
-                self._settings.gae_lambda,
+            *dist_inputs, value = self._forward(self._leaves(batch, "observation"))
+            log_prob, _ = log_prob_and_entropy(
+                self._spec.actions, dist_inputs, self._leaves(batch, "action"), self._masks(batch)
             )
-        )
+        value_cpu = value.float().cpu()
+        log_ratio = (log_prob - batch["log_prob"]).float().cpu()
+        estimate = self._settings.estimator(Played(batch["reward"].cpu(), batch["kind"].cpu(), value_cpu, log_ratio))
         counted = torch.nonzero(batch["weight"].cpu() > 0).squeeze(1)
-        advantage, value_cpu = advantage[counted], value_cpu[counted]
-        target = advantage + value_cpu
+        advantage, target = estimate.advantage[counted], estimate.target_value[counted]
         # In float64: in float32 nothing would be left of a small spread around a large mean.
-        a, t = advantage.double(), target.double()
-        moments = torch.stack([torch.ones_like(a), a, a.square(), t, t.square()]).sum(1)
-        count, mean, square, target_mean, target_square = _means(self._reduce_sum(moments))
-        deviation = math.sqrt(max(square - mean**2, 0.0))
+        a, t, error = advantage.double(), target.double(), (target - value_cpu[counted]).double()
+        moments = torch.stack([torch.ones_like(a), a, a.square(), t, t.square(), error.square()]).sum(1)
+        count, mean, square, target_mean, target_square, unexplained = _means(self._reduce_sum(moments))
         variance = max(target_square - target_mean**2, 0.0)
-        explained = 1 - square / variance if count and variance > 0 else 0.0
+        explained = 1 - unexplained / variance if count and variance > 0 else 0.0
+        if self._settings.normalise:
+            advantage = (advantage - mean) / (math.sqrt(max(square - mean**2, 0.0)) + 1e-8)
         device = batch["reward"].device
         counted = counted.to(device)
-        ppo = PpoBatch(
+        worth = Worth(
             behaviour_log_prob=batch["log_prob"][counted],
-            advantage=((advantage - mean) / (deviation + 1e-8)).to(device),
+            advantage=advantage.to(device),
             target_value=target.to(device),
             weight=batch["weight"][counted],
         )
-        masked = mask_columns(self._spec)
-        masks = [batch[name][counted] > 0 if name in masked else None for name in self._columns["action_mask"]]
-        observation, action = ([batch[n][counted] for n in self._columns[what]] for what in ("observation", "action"))
-        return Rows(observation, action, masks, ppo), explained
+        observation, action = ([leaf[counted] for leaf in self._leaves(batch, n)] for n in ("observation", "action"))
+        masks = [None if leaf is None else leaf[counted] for leaf in self._masks(batch)]
+        return Rows(observation, action, masks, worth), explained
+
+    def _leaves(self, batch: Mapping[str, Tensor], part: str) -> list[Tensor]:
+        return [batch[name] for name in self._columns[part]]
+
+    def _masks(self, batch: Mapping[str, Tensor]) -> list[Tensor | None]:
+        return [batch[name] > 0 if name in self._masked else None for name in self._columns["action_mask"]]
 
     def _forward(self, observation: list[Tensor]) -> list[Tensor]:
         """Returns the inputs of the action's distribution by leaves, and the value behind them."""
@@ -171,19 +178,23 @@ class PpoLearner:
         """Splits a permutation of the rows into as many minibatches as every worker makes; some may be empty."""
         return list(torch.randperm(rows, generator=shuffle).tensor_split(self._settings.minibatches))
 
-    def _step(self, rows: Rows, chunk: Tensor, size: float) -> tuple[PpoLoss, float]:
+    def _step(self, rows: Rows, chunk: Tensor, size: float) -> tuple[dict[str, Tensor], float]:
         """Takes one optimizer step on a minibatch of ``size`` rows over all workers."""
-        part = rows.at(chunk.to(rows.batch.weight.device))
+        part = rows.at(chunk.to(rows.worth.weight.device))
         *dist_inputs, value = self._forward(part.observation)
         log_prob, entropy = log_prob_and_entropy(self._spec.actions, dist_inputs, part.action, part.mask)
-        loss = ppo_loss(log_prob, entropy, value, part.batch, self._settings.coefficients)
+        terms = self._settings.loss(log_prob, entropy, value, part.worth)._asdict()
         self._optimizer.zero_grad(set_to_none=True)
-        (loss.total * self._workers / size).backward()  # type: ignore[no-untyped-call]
+        (terms["total"] * self._workers / size).backward()  # type: ignore[no-untyped-call]
         norm = float(nn.utils.clip_grad_norm_(self._module.parameters(), self._settings.max_grad_norm))
         if not math.isfinite(norm):
-            raise NonFiniteLossError(_diagnosis(loss, norm))
+            raise NonFiniteLossError(_diagnosis(terms, norm))
         self._optimizer.step()
-        return loss, norm
+        return terms, norm
+
+
+def _metric(term: str) -> str:
+    return f"loss_{term}" if term in LOSSES else term
 
 
 def _means(sums: Tensor) -> list[float]:
@@ -191,9 +202,9 @@ def _means(sums: Tensor) -> list[float]:
     return [count, *(x / count if count else 0.0 for x in rest)]
 
 
-def _diagnosis(loss: PpoLoss, norm: float) -> str:
-    terms = ", ".join(f"{name} {value.item():g}" for name, value in zip(PpoLoss._fields, loss, strict=True))
+def _diagnosis(terms: Mapping[str, Tensor], norm: float) -> str:
+    sums = ", ".join(f"{name} {value.item():g}" for name, value in terms.items())
     return (
-        f"the gradient norm is {norm:g} (sums over the minibatch: {terms}); the weights before this step are good. "
+        f"the gradient norm is {norm:g} (sums over the minibatch: {sums}); the weights before this step are good. "
         "Look for rewards or observations without bound, or lower trainers.<name>.optimizer.learning_rate"
     )

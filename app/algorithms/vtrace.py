@@ -5,7 +5,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from app.algorithms.time_major import check_shapes
+from app.algorithms.time_major import check_shapes, discounted_sums
 
 
 class VTrace(NamedTuple):
@@ -57,11 +57,7 @@ def vtrace(
     rho_tm1 = log_rho_tm1.exp()
     delta_t = rho_tm1.clamp(max=clips.rho) * (r_t + discount_t * v_t - v_tm1)
     decay_t = lambda_ * rho_tm1.clamp(max=clips.c) * discount_t * (1 - cut_t)
-    error = torch.zeros_like(r_t[0])
-    errors = torch.empty_like(r_t)
-    for t in reversed(range(len(r_t))):
-        error = delta_t[t] + decay_t[t] * error
-        errors[t] = error
+    errors = discounted_sums(delta_t, decay_t)
     following = torch.cat([errors[1:], torch.zeros_like(errors[:1])])
     target_t = v_t + (1 - cut_t) * following
     advantage = rho_tm1.clamp(max=clips.advantage) * (r_t + discount_t * target_t - v_tm1)

@@ -1,8 +1,8 @@
 """Buffers, algorithms and trainers: what ``python -m train`` starts."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
-from pydantic import Field, model_validator
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from app.config.base import Config, Name, Process
 
@@ -26,19 +26,11 @@ class BufferConfig(Process):
     """Seconds without a batch after which the workers get an empty one, so that none waits for ever."""
 
 
-class Ppo(Config):
-    """Clipped PPO (Schulman et al., 2017)."""
-
-    kind: Literal["ppo"] = "ppo"
+class OnPolicy(Config):
+    """What all algorithms that learn from their own, newest games share."""
 
     gamma: float = Field(0.99, gt=0, le=1)
     """Discount per tick."""
-
-    gae_lambda: float = Field(0.95, ge=0, le=1)
-    """Mixing of one-step (0) and Monte Carlo (1) returns."""
-
-    clip_epsilon: float = Field(0.2, gt=0)
-    """Largest change of an action's probability that is still rewarded, as a ratio minus 1."""
 
     value_coef: float = Field(0.5, ge=0)
     """Weight of the value loss."""
@@ -46,11 +38,80 @@ class Ppo(Config):
     entropy_coef: float = Field(0.01, ge=0)
     """Weight of the entropy bonus."""
 
-    epochs: int = Field(4, ge=1)
+    epochs: int = Field(1, ge=1)
     """Passes over each batch."""
 
     minibatch_rows: int = Field(256, ge=1)
     """Rows of one optimizer step."""
+
+
+class Ppo(OnPolicy):
+    """Clipped PPO (Schulman et al., 2017)."""
+
+    kind: Literal["ppo"] = "ppo"
+
+    gae_lambda: float = Field(0.95, ge=0, le=1)
+    """Mixing of one-step (0) and Monte Carlo (1) returns."""
+
+    clip_epsilon: float = Field(0.2, gt=0)
+    """Largest change of an action's probability that is still rewarded, as a ratio minus 1."""
+
+    epochs: int = Field(4, ge=1)
+    """Passes over each batch."""
+
+
+class A2c(OnPolicy):
+    """Advantage actor-critic (Mnih et al., 2016): one pass over each batch, as it was played."""
+
+    kind: Literal["a2c"] = "a2c"
+
+    gae_lambda: float = Field(1.0, ge=0, le=1)
+    """Mixing of one-step (0) and Monte Carlo (1) returns."""
+
+    normalise_advantage: bool = False
+    """Whether advantages are brought to mean 0 and deviation 1."""
+
+
+class Traced(OnPolicy):
+    """What the algorithms that correct for older policies share: V-trace (Espeholt et al., 2018)."""
+
+    trace_lambda: float = Field(1.0, ge=0, le=1)
+    """Decay of the trace."""
+
+    rho_clip: float = Field(1.0, gt=0)
+    """Largest importance ratio of a temporal difference."""
+
+    c_clip: float = Field(1.0, gt=0)
+    """Largest importance ratio of the trace."""
+
+
+class Impala(Traced):
+    """IMPALA (Espeholt et al., 2018): the actor-critic loss on V-trace's targets."""
+
+    kind: Literal["impala"] = "impala"
+
+
+class Appo(Traced):
+    """Asynchronous PPO: the clipped surrogate on V-trace's advantages."""
+
+    kind: Literal["appo"] = "appo"
+
+    clip_epsilon: float = Field(0.2, gt=0)
+    """Largest change of an action's probability that is still rewarded, as a ratio minus 1."""
+
+
+def _kind(value: object) -> object:
+    """Returns which algorithm a value describes; PPO where it does not say."""
+    return value.get("kind", "ppo") if isinstance(value, dict) else getattr(value, "kind", "ppo")
+
+
+Algorithm = Annotated[
+    Annotated[Ppo, Tag("ppo")]
+    | Annotated[A2c, Tag("a2c")]
+    | Annotated[Impala, Tag("impala")]
+    | Annotated[Appo, Tag("appo")],
+    Discriminator(_kind),
+]
 
 
 class TrainInput(Config):
@@ -59,7 +120,7 @@ class TrainInput(Config):
     buffer: Name
     """Buffer that the rows come from."""
 
-    algorithm: Ppo = Ppo()
+    algorithm: Algorithm = Ppo()
     """How they are learned from."""
 
     batch_rows: int = Field(1024, ge=2)

@@ -99,6 +99,8 @@ def _locate(details: ErrorDetails, root: type[BaseModel]) -> tuple[str, list[obj
         below = [inner for schema in schemas for inner in _below(schema, key)]
         if below:
             path, schemas = joined(path, key), below
+        elif tagged := [schema for schema in schemas if _tag(schema) == key]:
+            schemas = tagged
     return (joined(path, loc[-1]) if len(known) < len(loc) else path), schemas
 
 
@@ -122,6 +124,12 @@ def _members(annotation: object) -> Iterator[object]:
             yield from _members(member)
     else:
         yield annotation
+
+
+def _tag(schema: object) -> object:
+    """Returns the tag of a member of a tagged union, which is the default of its field ``kind``; None without one."""
+    field = schema.model_fields.get("kind") if _is_model(schema) else None  # type: ignore[attr-defined]
+    return None if field is None else field.default
 
 
 def _is_model(schema: object) -> bool:

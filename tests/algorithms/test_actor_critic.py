@@ -1,16 +1,17 @@
 import pytest
 import torch
 
-from app.algorithms.actor_critic import ActorCriticBatch, actor_critic_loss
+from app.algorithms.actor_critic import ActorCritic
+from app.algorithms.worth import Worth
+
+LOSS = ActorCritic(value_coef=0.5, entropy_coef=0.1)
 
 
 def test_the_loss_is_the_sum_over_the_rows_that_count() -> None:
-    batch = ActorCriticBatch(
-        torch.tensor([2.0, -1.0, 9.0]), torch.tensor([1.0, 3.0, 9.0]), torch.tensor([1.0, 1.0, 0.0])
+    batch = Worth(
+        torch.zeros(3), torch.tensor([2.0, -1.0, 9.0]), torch.tensor([1.0, 3.0, 9.0]), torch.tensor([1.0, 1.0, 0.0])
     )
-    got = actor_critic_loss(
-        torch.tensor([-0.5, -2.0, 7.0]), torch.tensor([0.6, 0.2, 7.0]), torch.tensor([0.0, 1.0, 7.0]), batch, 0.5, 0.1
-    )
+    got = LOSS(torch.tensor([-0.5, -2.0, 7.0]), torch.tensor([0.6, 0.2, 7.0]), torch.tensor([0.0, 1.0, 7.0]), batch)
     assert got.policy.item() == pytest.approx(-(-0.5 * 2 + -2.0 * -1))
     assert got.value.item() == pytest.approx(0.5 * (1 + 4))
     assert got.entropy.item() == pytest.approx(0.8)
@@ -20,8 +21,8 @@ def test_the_loss_is_the_sum_over_the_rows_that_count() -> None:
 def test_a_good_action_becomes_more_probable_and_targets_carry_no_gradient() -> None:
     log_prob, value = torch.tensor([-1.0], requires_grad=True), torch.tensor([0.0], requires_grad=True)
     advantage, target = torch.tensor([3.0], requires_grad=True), torch.tensor([2.0], requires_grad=True)
-    batch = ActorCriticBatch(advantage, target, torch.ones(1))
-    actor_critic_loss(log_prob, torch.zeros(1), value, batch, 0.5, 0.0).total.backward()  # type: ignore[no-untyped-call]
+    batch = Worth(torch.zeros(1), advantage, target, torch.ones(1))
+    LOSS(log_prob, torch.zeros(1), value, batch).total.backward()  # type: ignore[no-untyped-call]
     assert log_prob.grad is not None
     assert value.grad is not None
     assert (log_prob.grad.item(), value.grad.item()) == (-3.0, -1.0)
@@ -30,6 +31,6 @@ def test_a_good_action_becomes_more_probable_and_targets_carry_no_gradient() -> 
 
 
 def test_unlike_shapes_are_refused() -> None:
-    batch = ActorCriticBatch(torch.zeros(2), torch.zeros(2), torch.zeros(2))
+    batch = Worth(torch.zeros(2), torch.zeros(2), torch.zeros(2), torch.zeros(2))
     with pytest.raises(ValueError, match=r"one shape \[B\]"):
-        actor_critic_loss(torch.zeros(2), torch.zeros(2), torch.zeros(2, 1), batch, 0.5, 0.0)
+        LOSS(torch.zeros(2), torch.zeros(2), torch.zeros(2, 1), batch)

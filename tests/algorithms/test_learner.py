@@ -8,19 +8,20 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from app.algorithms.estimators import Gae
 from app.algorithms.gae import gae
-from app.algorithms.learner import PpoLearner, PpoSettings
-from app.algorithms.ppo import PpoCoefficients
+from app.algorithms.learner import PolicyLearner, PolicySettings
+from app.algorithms.ppo import ClippedPolicy
 from app.errors import NonFiniteLossError
 from app.models.distributions.categorical import choose, log_softmax
 from app.models.module import spec_of
 from app.types import RowKind
 from tests.small_policy import small_policy
 
-SETTINGS = PpoSettings(
-    gamma=0.9,
-    gae_lambda=0.8,
-    coefficients=PpoCoefficients(clip_epsilon=0.2, value=0.5, entropy=0.01),
+SETTINGS = PolicySettings(
+    estimator=Gae(0.9, 0.8),
+    loss=ClippedPolicy(clip_epsilon=0.2, value_coef=0.5, entropy_coef=0.01),
+    normalise=True,
     epochs=1,
     minibatches=1,
     max_grad_norm=1e9,
@@ -73,8 +74,8 @@ def identity(x: Tensor) -> Tensor:
     return x
 
 
-def learner_of(module: nn.Module, settings: PpoSettings = SETTINGS, rate: float = RATE) -> PpoLearner:
-    return PpoLearner(module, spec_of(module), torch.optim.SGD(module.parameters(), rate), settings, 1, identity)
+def learner_of(module: nn.Module, settings: PolicySettings = SETTINGS, rate: float = RATE) -> PolicyLearner:
+    return PolicyLearner(module, spec_of(module), torch.optim.SGD(module.parameters(), rate), settings, 1, identity)
 
 
 def shuffle(seed: int = 0) -> torch.Generator:
@@ -145,7 +146,7 @@ def test_a_row_that_does_not_count_still_stands_in_its_trajectory() -> None:
 
 
 def test_a_constant_added_to_all_rewards_does_not_change_the_policy() -> None:
-    settings = replace(SETTINGS, coefficients=PpoCoefficients(0.2, 0.0, 0.0))
+    settings = replace(SETTINGS, loss=ClippedPolicy(0.2, 0.0, 0.0))
     plain, shifted = small_policy(), small_policy()
     single = [[Tick([0.1 * at, 1.0], at % 2, at % 5 / 4), Tick([0, 0], kind=RowKind.TERMINATED)] for at in range(40)]
     ticks = [tick for pair in single for tick in pair]
@@ -244,7 +245,7 @@ def test_the_mask_of_acting_is_the_mask_of_learning() -> None:
 
 def test_a_learner_finds_the_better_arm() -> None:
     module = small_policy()
-    learner = PpoLearner(
+    learner = PolicyLearner(
         module, spec_of(module), torch.optim.Adam(module.parameters(), 0.05), replace(SETTINGS, epochs=4), 1, identity
     )
     rng = np.random.default_rng(0)
@@ -268,7 +269,7 @@ class Workers:
         self._barrier = threading.Barrier(count, timeout=20)
         self._shared: list[Tensor] = [torch.empty(0)] * count
 
-    def update(self, batches: Sequence[Batch], settings: PpoSettings) -> list[dict[str, float]]:
+    def update(self, batches: Sequence[Batch], settings: PolicySettings) -> list[dict[str, float]]:
         found: list[dict[str, float]] = [{}] * len(batches)
 
         def work(rank: int) -> None:
@@ -285,12 +286,14 @@ class Workers:
             thread.join()
         return found
 
-    def _learner(self, rank: int, settings: PpoSettings) -> PpoLearner:
+    def _learner(self, rank: int, settings: PolicySettings) -> PolicyLearner:
         module = self.modules[rank]
         for parameter in module.parameters():
             parameter.register_post_accumulate_grad_hook(self._averaging(rank))
         optimizer = torch.optim.SGD(module.parameters(), RATE)
-        return PpoLearner(module, spec_of(module), optimizer, settings, len(self.modules), lambda x: self._sum(rank, x))
+        return PolicyLearner(
+            module, spec_of(module), optimizer, settings, len(self.modules), lambda x: self._sum(rank, x)
+        )
 
     def _averaging(self, rank: int) -> Callable[[Tensor], None]:
         def average(parameter: Tensor) -> None:

@@ -4,9 +4,10 @@ import pytest
 import torch
 from torch import Tensor
 
-from app.algorithms.ppo import PpoBatch, PpoCoefficients, PpoLoss, ppo_loss
+from app.algorithms.ppo import ClippedPolicy, PpoLoss
+from app.algorithms.worth import Worth
 
-C = PpoCoefficients(clip_epsilon=0.2, value=0.5, entropy=0.01)
+LOSS = ClippedPolicy(clip_epsilon=0.2, value_coef=0.5, entropy_coef=0.01)
 
 
 def column(*numbers: float) -> Tensor:
@@ -19,14 +20,14 @@ def loss_of(
     """Returns the loss of rows whose probability has changed by ``ratio``."""
     behaviour = column(*[-0.5 - 0.1 * at for at in range(len(ratio))])
     nothing = [0.0] * len(ratio)
-    batch = PpoBatch(
+    batch = Worth(
         behaviour,
         column(*advantage),
         column(*other.get("target", nothing)),
         column(*(weight or [1.0] * len(ratio))),
     )
     log_prob = behaviour + column(*ratio).log()
-    return ppo_loss(log_prob, column(*other.get("entropy", nothing)), column(*other.get("value", nothing)), batch, C)
+    return LOSS(log_prob, column(*other.get("entropy", nothing)), column(*other.get("value", nothing)), batch)
 
 
 @pytest.mark.parametrize(
@@ -50,7 +51,7 @@ def test_all_terms_by_hand() -> None:
     assert float(loss.value) == pytest.approx(9.0 + 4.0)
     assert float(loss.entropy) == pytest.approx(0.8)
     assert float(loss.total) == pytest.approx(-1.4 + 0.5 * 13.0 - 0.01 * 0.8)
-    assert float(loss.clipped) == 1.0
+    assert float(loss.clip_fraction) == 1.0
     assert float(loss.kl) == pytest.approx(0.5 - math.log(1.5))
 
 
@@ -58,8 +59,8 @@ def test_the_gradient_of_a_clipped_row_is_zero_and_of_a_free_one_minus_its_advan
     behaviour = column(-0.5, -0.5)
     log_prob = (behaviour + column(1.5, 1.0).log()).requires_grad_()
     nothing = column(0, 0)
-    batch = PpoBatch(behaviour, column(2.0, 2.0), nothing, column(1, 1))
-    ppo_loss(log_prob, nothing, nothing, batch, C).policy.backward()  # type: ignore[no-untyped-call]
+    batch = Worth(behaviour, column(2.0, 2.0), nothing, column(1, 1))
+    LOSS(log_prob, nothing, nothing, batch).policy.backward()  # type: ignore[no-untyped-call]
     torch.testing.assert_close(log_prob.grad, column(0.0, -2.0))
 
 
@@ -72,15 +73,15 @@ def test_a_row_of_weight_0_changes_nothing_whatever_it_holds() -> None:
 
 def test_nothing_is_learned_from_the_returned_figures() -> None:
     log_prob = column(-0.2).requires_grad_()
-    batch = PpoBatch(column(-0.5), column(1.0), column(0.0), column(1.0))
-    loss = ppo_loss(log_prob, column(0.0), column(0.0), batch, C)
-    assert not loss.clipped.requires_grad
+    batch = Worth(column(-0.5), column(1.0), column(0.0), column(1.0))
+    loss = LOSS(log_prob, column(0.0), column(0.0), batch)
+    assert not loss.clip_fraction.requires_grad
     assert not loss.kl.requires_grad
 
 
 def test_columns_of_unlike_shapes_are_refused() -> None:
     one, two = column(1.0), column(1.0, 2.0)
     with pytest.raises(ValueError, match=r"one shape \[B\], got \[\(1,\), \(2,\)\]"):
-        ppo_loss(one, one, two, PpoBatch(one, one, one, one), C)
+        LOSS(one, one, two, Worth(one, one, one, one))
     with pytest.raises(ValueError, match=r"one shape \[B\]"):  # [B, 1] against [B] would broadcast to [B, B].
-        ppo_loss(two, two, two[:, None], PpoBatch(two, two, two, two), C)
+        LOSS(two, two, two[:, None], Worth(two, two, two, two))

@@ -122,6 +122,14 @@ def test_an_unknown_key_tells_the_allowed_ones(override: str, hint: str, allowed
     assert f"allowed: {allowed}" in line
 
 
+def test_an_algorithm_tells_its_own_keys(write: Write) -> None:
+    trainer = "{model: m, inputs: [{buffer: b, algorithm: {kind: impala, gae_lambda: 1}}]}"
+    path = write(own=MINIMAL + "models: {m: {factory: 'a:b'}}\nbuffers: {b: {}}\ntrainers: {t: " + trainer + "}")
+    (line,) = lines(path)[1:]
+    assert line.strip().startswith("trainers.t.inputs.0.algorithm.gae_lambda: unknown key")
+    assert "allowed: c_clip, entropy_coef, epochs, gamma, kind, minibatch_rows, rho_clip, trace_lambda" in line
+
+
 def test_all_problems_are_reported_together(write: Write) -> None:
     path = write(
         own=MINIMAL.replace("one", "One")

@@ -1,0 +1,80 @@
+"""What the rows of a batch were worth: advantages and value targets of trajectories that stand one behind another."""
+
+from dataclasses import dataclass
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor
+
+from app.algorithms.gae import gae
+from app.algorithms.vtrace import Clips, vtrace
+from app.types import RowKind
+
+
+class Played(NamedTuple):
+    """Rows in the order of ``app.replay.rows``, on the CPU, all [N]."""
+
+    reward: Tensor
+    """Reward after the action of each row; ignored in bootstrap rows."""
+    kind: Tensor
+    """``RowKind`` of each row."""
+    value: Tensor
+    """Present value of the state that each row was acted in, or that a bootstrap row reached."""
+    log_ratio: Tensor
+    """Log-ratio of the present to the behaviour probability of the action taken."""
+
+
+class Estimate(NamedTuple):
+    """What each row was worth, [N]; 0 in bootstrap rows."""
+
+    advantage: Tensor
+    target_value: Tensor
+
+
+class Estimator(Protocol):
+    """Estimates what rows were worth."""
+
+    def __call__(self, played: Played) -> Estimate:
+        """Returns the advantages and value targets of all rows."""
+
+
+@dataclass(frozen=True, slots=True)
+class Gae:
+    """Generalized advantage estimation: as if the present policy had acted."""
+
+    gamma: float
+    lambda_: float
+
+    def __call__(self, played: Played) -> Estimate:
+        """Returns λ-advantages, and the values plus these as targets."""
+        columns = (played.reward.numpy(), played.value.numpy(), played.kind.numpy())
+        advantage = torch.from_numpy(gae(*columns, self.gamma, self.lambda_))
+        return Estimate(advantage, torch.where(played.kind == RowKind.STEP, advantage + played.value, 0.0))
+
+
+@dataclass(frozen=True, slots=True)
+class VTrace:
+    """V-trace: corrected for the policy that acted."""
+
+    gamma: float
+    lambda_: float
+    clips: Clips
+
+    def __call__(self, played: Played) -> Estimate:
+        """Returns V-trace's advantages and targets."""
+        steps = torch.nonzero(played.kind == RowKind.STEP).squeeze(1)
+        after = steps + 1  # The next row: a step of the same trajectory, or its bootstrap row.
+        terminated = played.kind[after] == RowKind.TERMINATED
+        traced = vtrace(
+            played.reward[steps, None],
+            self.gamma * (~terminated[:, None]).to(played.value.dtype),
+            played.value[steps, None],
+            played.value[after, None],
+            played.log_ratio[steps, None],
+            (played.kind[after, None] != RowKind.STEP).to(played.value.dtype),
+            self.lambda_,
+            self.clips,
+        )
+        advantage, target = torch.zeros_like(played.value), torch.zeros_like(played.value)
+        advantage[steps], target[steps] = traced.advantage[:, 0], traced.target_tm1[:, 0]
+        return Estimate(advantage, target)
