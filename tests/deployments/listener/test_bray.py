@@ -21,6 +21,44 @@ async def test_a_game_is_played() -> None:
     assert [step.kind for step in service.steps] == [StepKind.START, StepKind.TICK, StepKind.STOP]
 
 
+CAPTURED = {
+    "client.cpp, which uses Boost": (
+        "0000000000000024000000000000000500000000000000000000000000000000000000000000000000000000000000086332323264616133"
+        "2d343936382d343364612d613635652d3231373861653061343466307374617274",
+        "000000000000002400000000000000040000000000000000000000000000000000000000000000050000000000000008633232326461"
+        "61332d343936382d343364612d613635652d3231373861653061343466307469636b68656c6c6f",
+        "c222daa3-4968-43da-a65e-2178ae0a44f0",
+        b"",
+        b"hello",
+        8,
+    ),
+    "fake_gamecore.cpp, with a key": (
+        "000000000000001200000000000000050000000000000008000000000000000a000000000000000a000000000000000073657373696f"
+        "6e5f31373935383532393939737461727466616b655f6b657966616b655f746f6b656e73746172742067616d65",
+        "000000000000001200000000000000040000000000000008000000000000000a000000000000000f000000000000000073657373696f"
+        "6e5f313739353835323939397469636b66616b655f6b657966616b655f746f6b656e66616b652067616d65207374617465",
+        "session_1795852999",
+        b"start game",
+        b"fake game state",
+        0,
+    ),
+}
+"""What Bray's C++ programs sent, built without a change: a start, a tick; and what they say in them."""
+
+
+@pytest.mark.parametrize(("start", "tick", "session", "options", "state", "time"), CAPTURED.values(), ids=CAPTURED)
+async def test_what_clients_of_bray_were_seen_to_send_is_answered(
+    start: str, tick: str, session: str, options: bytes, state: bytes, time: int
+) -> None:
+    service = EchoService()
+    async with listening(service) as listener, listener.client() as client:
+        client.send(bytes.fromhex(start))
+        assert await bray_reply(client) == (session, options, time)
+        client.send(bytes.fromhex(tick))
+        assert await bray_reply(client) == (session, state, time)
+    assert [(step.kind, step.body) for step in service.steps] == [(StepKind.START, options), (StepKind.TICK, state)]
+
+
 async def test_a_reply_is_one_piece_to_a_client_that_reads_once() -> None:
     async with listening(EchoService()) as listener, listener.client() as client:
         client.send(bray("s", "tick", b"b" * 900))
