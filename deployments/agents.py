@@ -15,6 +15,7 @@ from app.agents.agent import Agent, AgentContext
 from app.agents.blocking import BlockingAgent, BlockingContext, Offloaded, check_blocking
 from app.agents.bridge import on_loop
 from app.agents.observed import Observed
+from app.agents.steady import GameWeights, SteadyAgent, SteadyModel
 from app.agents.threads import ThreadPool
 from app.agents.unroll import Unroll
 from app.config.root import ExperimentConfig
@@ -25,13 +26,13 @@ from app.models.placement import LocalModel
 from app.plugins import load_plugin
 from app.seeding import Draws, derive
 from app.sessions.blackboard import Board
-from app.sessions.ids import agent_of
+from app.sessions.ids import agent_of, game_of
 from app.sessions.session import SessionAgent
 from app.stores.directory import ServiceInfo
 from app.stores.metrics import Episode
 from app.stores.trial import Trial
 from app.types import Arrays, Purpose, SessionId
-from deployments.models import local_model, remote_model
+from deployments.models import WeightsClock, local_model, remote_model, watch
 from deployments.pusher import Pusher
 from deployments.reporter import Reporter
 
@@ -74,7 +75,9 @@ class AgentMaker:
         self._threads = _threads(self._actor) if any(agent.blocking for agent in self._agents.values()) else None
         self._players = [name for name, agent in self._agents.items() if agent.role == "player"]
         self._observers = [name for name, agent in self._agents.items() if agent.role == "observer"]
+        self._clocks: dict[str, WeightsClock] = {}
         self._models = {a.model: self._model(a.model, remote_models) for a in self._agents.values() if a.model}
+        self._games = {name: GameWeights() for name in self._models}
         self.counts: Counter[str] = Counter()
         """What the replica has done; the session table counts here as well."""
         self.reporter = Reporter(trial.metrics, self.counts)
@@ -91,6 +94,14 @@ class AgentMaker:
         """Returns the version of each local model's newest weights."""
         local = {name: model for name, model in self._models.items() if isinstance(model, LocalModel)}
         return {name: str(model.engine.version) for name, model in local.items()}
+
+    def weights_ages(self) -> dict[str, float | None]:
+        """Returns the seconds since the newest weights of each model came; None before the first."""
+        return {name: clock.age_s() for name, clock in self._clocks.items()}
+
+    def weights_taken(self) -> dict[str, float]:
+        """Returns when each local model last took up new weights, in Unix seconds; none before the first."""
+        return {name: clock.taken_s for name, clock in self._clocks.items() if clock.taken_s is not None}
 
     def stuck(self) -> list[str]:
         """Returns the calls of blocking agents that run although nobody waits for them any more."""
@@ -111,13 +122,32 @@ class AgentMaker:
         name = agent_of(session) or self._players[0]
         if name not in self._players:
             raise BadRequestError(f"session {session!r} names agent {name!r}; here play {', '.join(self._players)}")
-        player = self._agent(name, session, purpose, board)
+        player = self._player(name, session, purpose, board)
         if not self._observers:
             return player
-        observers = [self._agent(observer, session, purpose, board) for observer in self._observers]
+        observers = [
+            self._agent(observer, session, purpose, board, self._model_of(observer)) for observer in self._observers
+        ]
         return Observed(player, observers, self.counts)
 
-    def _agent(self, name: str, session: SessionId, purpose: Purpose, board: Board) -> Agent:
+    def _player(self, name: str, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
+        """Returns who answers a session; where its model is not to change at any tick, it keeps its weights."""
+        model = self._model_of(name)
+        if model is None:
+            return self._agent(name, session, purpose, board, None)
+        weights = self._args.config.models[str(self._agents[name].model)].weights
+        if weights.change == "always" and weights.every_ticks in (None, 1):
+            return self._agent(name, session, purpose, board, model)
+        steady = SteadyModel(model)
+        agent = self._agent(name, session, purpose, board, steady)
+        games = self._games[str(self._agents[name].model)]
+        return SteadyAgent(agent, steady, weights.every_ticks, game_of(session), games, self.counts)
+
+    def _model_of(self, name: str) -> Model | None:
+        model = self._agents[name].model
+        return self._models[model] if model else None
+
+    def _agent(self, name: str, session: SessionId, purpose: Purpose, board: Board, model: Model | None) -> Agent:
         # The number is in the seed so that a session that is played again does not explore in the same way again.
         seed = derive(self._args.config.run.seed, name, session, self._plays_of(session))
         agent = self._agents[name]
@@ -125,7 +155,7 @@ class AgentMaker:
             session=session,
             purpose=purpose,
             rng=Draws(seed),
-            model=self._models[agent.model] if agent.model else None,
+            model=model,
             unroll=self._unroll(agent.buffer, blocking=agent.blocking)
             if purpose is Purpose.TRAIN and agent.buffer
             else None,
@@ -154,9 +184,11 @@ class AgentMaker:
 
     def _model(self, name: str, remote_models: dict[str, DeploymentHandle[Any]]) -> Model:
         config, seed = self._args.config.models[name], self._args.config.run.seed
+        weights, clock = self._trial.weights(name), self._clocks.setdefault(name, WeightsClock())
         if name in remote_models:
-            return remote_model(config, seed, remote_models[name], self._trial.weights(name))
-        model, following = local_model(config, seed, self._args.first[name], self._trial.weights(name))
+            self._following.append(watch(weights, clock))
+            return remote_model(config, seed, remote_models[name], weights)
+        model, following = local_model(config, seed, self._args.first[name], weights, clock)
         self._following.append(following)
         return model
 

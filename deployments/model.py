@@ -10,11 +10,12 @@ from ray import serve
 
 from app.config.serving import ModelConfig
 from app.models.engine import Answer
-from app.models.placement import check_batch, pin
+from app.models.loading import WeightsLoader
+from app.models.placement import check_batch
 from app.models.question import Leaves
 from app.stores.trial import Trial
-from app.types import UNTRAINED, Arrays, Version
-from deployments.models import build_engine, follow
+from app.types import Arrays, Version
+from deployments.models import WeightsClock, build_engine, follow
 
 Item = tuple[Leaves, Leaves, Version | None]
 """One caller's observations and states by leaves, each [B, …], and the version that is to answer; None: the newest."""
@@ -30,10 +31,10 @@ class ModelReplica:
         weights = Trial(namespace).weights(name)
         device = "cuda" if config.num_gpus and torch.cuda.is_available() else "cpu"
         self._engine = build_engine(config, seed, first, device)
-        self._engine.pin(UNTRAINED)  # No store has the first weights; games that began with them go on with them.
-        self._engine.hold(UNTRAINED)
-        self._fetch = weights.fetch
-        self._following = asyncio.get_running_loop().create_task(follow(self._engine, weights))
+        self._engine.keep_for_good()  # No store has the first weights; games that began with them go on with them.
+        self._loader = WeightsLoader(self._engine, weights.fetch)
+        work = follow(self._loader, weights, WeightsClock())
+        self._following = asyncio.get_running_loop().create_task(work)
         batched = cast("Any", self._batched)  # Serve adds the setters.
         batched.set_max_batch_size(config.batching.max_calls)
         batched.set_batch_wait_timeout_s(config.batching.wait_ms / 1000)
@@ -44,9 +45,17 @@ class ModelReplica:
         Raises:
           ValueError: It does not fit the model; no other caller notices.
           ModelMismatchError: The version is no longer kept; nor does one of another version.
+          OverloadedError: Too many versions are in play, or on their way.
+          AgentError: The version could not be fetched.
         """
         check_batch(self._engine.spec, inputs, states)
-        answer = await self._batched((inputs, states, version))
+        if version is not None:  # Before it joins a batch: one whose weights must be fetched keeps nobody waiting.
+            await self._loader.ensure(version)
+        try:
+            answer = await self._batched((inputs, states, version))
+        finally:
+            if version is not None:
+                self._loader.release(version)
         if isinstance(answer, Exception):
             raise answer
         return answer
@@ -70,16 +79,12 @@ class ModelReplica:
             groups.setdefault(version, []).append(at)
         outcomes: dict[int, Answer | Exception] = {}
         for version, members in groups.items():
-            outcomes.update(await self._answer([items[at] for at in members], members, version))
+            outcomes.update(self._answer([items[at] for at in members], members, version))
         return [outcomes[at] for at in range(len(items))]
 
-    async def _answer(
-        self, parts: list[Item], members: list[int], version: Version | None
-    ) -> dict[int, Answer | Exception]:
+    def _answer(self, parts: list[Item], members: list[int], version: Version | None) -> dict[int, Answer | Exception]:
         """Returns the answers of one version, or the one error that all who asked it are told."""
         try:
-            if version is not None:
-                await pin(self._engine, version, self._fetch)
             inputs = [np.concatenate(leaves) for leaves in zip(*(part[0] for part in parts), strict=True)]
             states = [np.concatenate(leaves) for leaves in zip(*(part[1] for part in parts), strict=True)]
             whole = self._engine.forward(inputs, states, version)

@@ -2,56 +2,105 @@
 
 import asyncio
 import logging
+import time
 from collections.abc import Coroutine
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
 
 from app.config.serving import ModelConfig
 from app.errors import ModelMismatchError
-from app.models.engine import Answer, Engine
+from app.models.engine import Answer
+from app.models.loading import WeightsLoader
 from app.models.model import Model
 from app.models.module import build_module
 from app.models.placement import LocalModel, RemoteModel
 from app.models.question import Leaves
 from app.models.torch_engine import TorchEngine
+from app.models.versions import Bound
 from app.stores.weights_client import Weights
 from app.types import UNTRAINED, Arrays, Version
 
-RETRY_S = 1.0
+RETRY_S: Final = 1.0
 """Pause before the weight store is asked again after a failure."""
 
 _log = logging.getLogger(__name__)
 
 
+class WeightsClock:
+    """When the newest weights of one model came, as the weight store tells it, and when this replica took them up."""
+
+    def __init__(self) -> None:
+        self._published_s: float | None = None
+        self.taken_s: float | None = None
+        """Unix seconds; None before the first, and where the model answers elsewhere."""
+
+    def came(self, published_s: float) -> None:
+        """Notes when the newest weights were published, in Unix seconds."""
+        self._published_s = published_s
+
+    def took(self) -> None:
+        """Notes that they answer from now on."""
+        self.taken_s = time.time()
+
+    def age_s(self) -> float | None:
+        """Returns the seconds since the newest weights came; None before the first."""
+        return None if self._published_s is None else max(0.0, time.time() - self._published_s)
+
+
 def build_engine(config: ModelConfig, seed: int, first: Arrays | None, device: str = "cpu") -> TorchEngine:
     """Returns an engine with the model's first weights: those of its checkpoint, or drawn from the seed."""
-    engine = TorchEngine(build_module(config.factory, config.kwargs, seed), device)
+    bound = Bound(config.weights.cache_versions, config.weights.cache_mb)
+    engine = TorchEngine(build_module(config.factory, config.kwargs, seed), device, bound)
     if first is not None:
         engine.load(engine.version, first)
     return engine
 
 
-async def follow(engine: Engine, weights: Weights) -> None:
-    """Takes up new weights for as long as it runs; between two batches, since both run on one event loop."""
+async def follow(loader: WeightsLoader, weights: Weights, clock: WeightsClock) -> None:
+    """Takes up new weights for as long as it runs: built beside the loop, exchanged between two batches.
+
+    Weights that do not fit are logged and passed over: what answers goes on to answer.
+    """
+    seen = UNTRAINED
     while True:
         try:
-            newer = await weights.newer(engine.version)
+            newer = await weights.newer(seen)
+            if newer is None:
+                continue
+            seen = newer.version
+            clock.came(newer.published_s)
+            await loader.take(newer.version, newer.arrays)
+            clock.took()
         except RayError as error:  # The store's process restarts.
             _log.warning("the weight store does not answer, asking again: %s", error)
             await asyncio.sleep(RETRY_S)
+        except ModelMismatchError as error:
+            _log.error("weights %s are not taken, older ones answer: %s", seen, error)
+
+
+async def watch(weights: Weights, clock: WeightsClock) -> None:
+    """Notes when weights come of a model that answers elsewhere, for as long as it runs."""
+    seen = UNTRAINED
+    while True:
+        try:
+            news = await weights.news(seen)
+        except RayError as error:  # As above.
+            _log.warning("the weight store does not answer, asking again: %s", error)
+            await asyncio.sleep(RETRY_S)
             continue
-        if newer is not None:
-            engine.load(*newer)
+        if news is not None:
+            seen, published_s = news
+            clock.came(published_s)
 
 
 def local_model(
-    config: ModelConfig, seed: int, first: Arrays | None, weights: Weights
+    config: ModelConfig, seed: int, first: Arrays | None, weights: Weights, clock: WeightsClock
 ) -> tuple[Model, Coroutine[Any, Any, None]]:
     """Returns a model in this process, and the work that keeps its weights new."""
-    engine = build_engine(config, seed, first)
-    return LocalModel(engine, weights.fetch), follow(engine, weights)
+    model = LocalModel(build_engine(config, seed, first), weights.fetch)
+    return model, follow(model.weights, weights, clock)
 
 
 class RemoteReplicas:
@@ -84,7 +133,12 @@ class RemoteReplicas:
         if version != UNTRAINED:
             task = asyncio.get_running_loop().create_task(self._weights.let_go(version))
             self._letting_go.add(task)
-            task.add_done_callback(self._letting_go.discard)
+            task.add_done_callback(self._let_go)
+
+    def _let_go(self, task: asyncio.Task[None]) -> None:
+        self._letting_go.discard(task)
+        if not task.cancelled() and (error := task.exception()) is not None:
+            _log.warning("a version of weights stays pinned in the store: %s", error)
 
 
 def remote_model(config: ModelConfig, seed: int, handle: DeploymentHandle[Any], weights: Weights) -> Model:

@@ -69,6 +69,8 @@ class Overseer:
             sessions=sessions,
             counts=watched.agents.counts,
             versions=watched.agents.versions,
+            weights_ages=watched.agents.weights_ages,
+            weights_taken=watched.agents.weights_taken,
             port=watched.ports,
             keys=watched.keeper,
             failed=lambda: any(task.done() for task in watched.tasks()),

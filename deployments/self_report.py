@@ -1,12 +1,11 @@
 """Puts together what a replica says of itself."""
 
-import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Protocol
 
 from app.metrics.measures import Measures
-from app.metrics.reports import ReplicaReport, WeightsAges
+from app.metrics.reports import ReplicaReport
 from deployments.watchdog import Watchdog
 
 
@@ -46,6 +45,10 @@ class Parts:
     counts: Mapping[str, int]
     versions: Callable[[], Mapping[str, str]]
     """Returns ``generation.number`` of each local model's weights."""
+    weights_ages: Callable[[], Mapping[str, float | None]]
+    """Returns the seconds since the newest weights of each model came; None before the first."""
+    weights_taken: Callable[[], Mapping[str, float]]
+    """Returns when each local model last took up new weights, in Unix seconds."""
     port: Callable[[], Connections | None]
     """Returns the game port; None before it listens."""
     keys: Keys
@@ -70,13 +73,11 @@ class SelfReport:
         """
         self._identity = identity
         self._parts = parts
-        self._ages = WeightsAges()
 
     def __call__(self) -> ReplicaReport:
         """Returns the report."""
         parts, watchdog, port = self._parts, self._parts.watchdog, self._parts.port()
         healthy = not parts.failed()
-        versions = dict(parts.versions())
         return replace(
             self._identity,
             healthy=healthy,
@@ -92,6 +93,7 @@ class SelfReport:
             loop_blocks=0 if watchdog is None else watchdog.state.blocks,
             counts=dict(parts.counts),
             measures=parts.measures.as_dict(),
-            versions=versions,
-            weights_age_s=self._ages.look(versions, time.monotonic()),
+            versions=dict(parts.versions()),
+            weights_age_s=dict(parts.weights_ages()),
+            weights_taken_s=dict(parts.weights_taken()),
         )

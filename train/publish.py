@@ -31,8 +31,9 @@ class Publisher:
           ray.exceptions.RayError: The store did not take the previous ones.
         """
         self._settle()
+        parent = self.version if self.version.number >= 0 else None
         self.version = Version(self.version.generation, self.version.number + 1)
-        self._under_way.append(self._weights.publish(self.version, to_arrays(module)))
+        self._under_way.append(self._weights.publish(self.version, to_arrays(module), parent))
 
     def report(self, update: Update) -> None:
         """Sends the metrics of an update."""

@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
 from app.agents.agent import Agent
-from app.sessions.session import EndCause
+from app.sessions.session import EndCause, SessionAgent
 from app.types import Version
 from app.wire.payload import Codec, Payload
 from app.wire.trees import Tree
@@ -17,7 +17,7 @@ _log = logging.getLogger(__name__)
 class Observed:
     """Answers as the player does; observers see each tick after its answer is made, and cannot spoil it."""
 
-    def __init__(self, player: Agent, observers: Sequence[Agent], counts: Counter[str]) -> None:
+    def __init__(self, player: SessionAgent, observers: Sequence[Agent], counts: Counter[str]) -> None:
         """Makes one agent of several.
 
         Args:

@@ -18,6 +18,36 @@ class Batching(Config):
     """Longest wait for a fuller batch."""
 
 
+class WeightsConfig(Config):
+    """When a model changes its weights, and how many of them one replica keeps."""
+
+    change: Literal["always", "game_start"] = "always"
+    """``always``: each batch is answered by the newest weights, or as ``every_ticks`` says; ``game_start``: a game is
+    played to its end by the weights that were the newest at its start."""
+
+    every_ticks: int | None = Field(None, ge=1)
+    """A session takes newer weights only at its ticks 0, n, 2n, …; null: at any tick. With ``change: always`` only."""
+
+    cache_versions: int = Field(8, ge=1, le=1024)
+    """Versions that one replica keeps beside the newest, those in play included; the least recently used goes first.
+    Where all are in play, games that begin join the newest of them, and a game that asks for another one is refused."""
+
+    cache_mb: float = Field(1024.0, gt=0)
+    """The same in MiB of weights; one version is always kept, however large."""
+
+    max_download_mb: float = Field(2048.0, gt=0)
+    """Largest weights that ``GET /weights`` sends, in MiB."""
+
+    @model_validator(mode="after")
+    def _changes_in_one_way(self) -> Self:
+        if self.change == "game_start" and self.every_ticks is not None:
+            raise ValueError(
+                f"change is game_start and every_ticks {self.every_ticks}: a game that keeps its weights does not "
+                "change them; allowed is every_ticks: null, or change: always"
+            )
+        return self
+
+
 class ModelConfig(Process):
     """A torch module and where it answers."""
 
@@ -39,6 +69,8 @@ class ModelConfig(Process):
     of the project: its name and ``/`` in front. Anything else is a folder with a ``model.json``."""
 
     batching: Batching = Batching()
+
+    weights: WeightsConfig = WeightsConfig()
 
     num_cpus: float = Field(0.5, ge=0)
     """CPU cores that one remote replica reserves; a local model uses its actor's."""

@@ -40,7 +40,10 @@ WEIGHTS_NUMBER: Final = Metric(
     "sparring_weights_number", "gauge", "1", "Number of the weights that answer, within their generation."
 )
 WEIGHTS_AGE: Final = Metric(
-    "sparring_weights_age_seconds", "gauge", "s", "Time since the replica took up the weights that answer."
+    "sparring_weights_age_seconds",
+    "gauge",
+    "s",
+    "Time since the newest weights of a model came, whether they answer or not.",
 )
 
 TICKS: Final = Metric("sparring_ticks_total", "counter", "1", "Ticks answered by purpose.")

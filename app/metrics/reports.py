@@ -50,8 +50,10 @@ class ReplicaReport:
     """What agents have measured since its start; see ``app.metrics.measures``."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """``generation.number`` of each local model's weights."""
-    weights_age_s: Mapping[str, float] = field(default_factory=dict)
-    """Seconds since each local model's weights were taken up."""
+    weights_age_s: Mapping[str, float | None] = field(default_factory=dict)
+    """Seconds since the newest weights of each model came; None before the first."""
+    weights_taken_s: Mapping[str, float] = field(default_factory=dict)
+    """Unix seconds at which each local model last took up new weights; none before the first."""
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the report as a JSON object."""
@@ -128,12 +130,7 @@ def replica_samples(report: ReplicaReport) -> Iterable[Sample]:
     yield Sample(names.CONNECTIONS, own, report.open_connections)
     for purpose, number in report.sessions.items():
         yield Sample(names.SESSIONS, own | {"purpose": purpose}, number)
-    for model, text in report.versions.items():
-        version = Version.parse(text)
-        yield Sample(names.WEIGHTS_GENERATION, own | {"model": model}, version.generation)
-        yield Sample(names.WEIGHTS_NUMBER, own | {"model": model}, version.number)
-    for model, age_s in report.weights_age_s.items():
-        yield Sample(names.WEIGHTS_AGE, own | {"model": model}, age_s)
+    yield from _weights_samples(own, report)
     for key, number in report.counts.items():
         metric, labels = names.counted(key)
         yield Sample(metric, own | labels, number)
@@ -143,6 +140,17 @@ def replica_samples(report: ReplicaReport) -> Iterable[Sample]:
         yield Sample(names.CONNECTIONS_TOTAL, own | {"event": event}, number)
     for key, usage in report.usage.items():
         yield from _key_samples(own | {"key": key}, usage)
+
+
+def _weights_samples(own: dict[str, str], report: ReplicaReport) -> Iterable[Sample]:
+    """Returns which weights answer, and how old the newest of each model are; no age before the first."""
+    for model, text in report.versions.items():
+        version = Version.parse(text)
+        yield Sample(names.WEIGHTS_GENERATION, own | {"model": model}, version.generation)
+        yield Sample(names.WEIGHTS_NUMBER, own | {"model": model}, version.number)
+    for model, age_s in report.weights_age_s.items():
+        if age_s is not None:
+            yield Sample(names.WEIGHTS_AGE, own | {"model": model}, age_s)
 
 
 def _measure_samples(own: Mapping[str, str], measure: Mapping[str, Any]) -> Iterable[Sample]:
@@ -164,19 +172,3 @@ def _key_samples(own: Mapping[str, str], usage: Mapping[str, int]) -> Iterable[S
             yield Sample(names.KEY_SESSIONS, own, number)
         else:
             yield Sample(names.KEY_STEPS, own, number)
-
-
-class WeightsAges:
-    """When each model's weights changed, as far as whoever looks has noticed."""
-
-    def __init__(self) -> None:
-        self._seen: dict[str, tuple[str, float]] = {}
-
-    def look(self, versions: Mapping[str, str], now_s: float) -> dict[str, float]:
-        """Returns the seconds since each model's version was first seen here."""
-        ages: dict[str, float] = {}
-        for model, version in versions.items():
-            if self._seen.get(model, ("", 0.0))[0] != version:
-                self._seen[model] = (version, now_s)
-            ages[model] = now_s - self._seen[model][1]
-        return ages

@@ -1,7 +1,7 @@
 """What runs a network: the newest weights and a few pinned older ones."""
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -35,8 +35,10 @@ class Engine(Protocol):
     """Answers batches; weights change only between two of them."""
 
     spec: ModelSpec
-    version: Version
-    """Of the newest weights."""
+
+    @property
+    def version(self) -> Version:
+        """Version of the newest weights."""
 
     def forward(
         self, inputs: Sequence[NDArray[np.generic]], states: Sequence[NDArray[np.generic]], version: Version | None
@@ -52,28 +54,37 @@ class Engine(Protocol):
           KeyError: That version is not pinned.
         """
 
-    def load(self, version: Version, arrays: Arrays) -> None:
-        """Makes these the newest weights.
+    def build(self, arrays: Arrays) -> Any:
+        """Makes of weights what ``swap`` and ``keep`` take; works in any thread, since it may take a while.
 
         Raises:
           ModelMismatchError: They do not fit the model.
         """
 
-    def has(self, version: Version) -> bool:
-        """Returns whether the version is pinned."""
+    def swap(self, version: Version, built: Any) -> None:
+        """Makes what was built the newest."""
 
-    def pin(self, version: Version, arrays: Arrays | None = None) -> None:
-        """Keeps a version beside the newest; without arrays, a copy of the newest weights.
+    def keep(self, version: Version, built: Any = None) -> None:
+        """Keeps what was built beside the newest; None keeps the newest itself.
 
         Raises:
-          ModelMismatchError: The weights do not fit the model.
+          OverloadedError: All versions that may be kept are held.
         """
 
+    def has(self, version: Version) -> bool:
+        """Returns whether a version is kept."""
+
     def hold(self, version: Version) -> None:
-        """Keeps a pinned version, however many follow, until it is released as often as it was held."""
+        """Keeps a version, however many follow, until it is released as often as it was held."""
 
     def release(self, version: Version) -> None:
         """Takes one hold back."""
+
+    def newest_in_play(self) -> Version | None:
+        """Returns the newest held version where no other can be kept; None where there is room."""
+
+    def keep_for_good(self) -> None:
+        """Keeps the newest weights for ever: no store has them."""
 
 
 def check_answer(answer: Answer, spec: ModelSpec, rows: int) -> None:

@@ -112,10 +112,19 @@ def from_arrays(module: nn.Module, arrays: Arrays) -> None:
     Raises:
       ModelMismatchError: A name is missing or extra, or a shape differs.
     """
-    wanted = {name: tuple(x.shape) for name, x in module.state_dict().items()}
-    given = {name: array.shape for name, array in arrays.items()}
-    if given != wanted:  # torch would copy those that fit before it complains of the others.
-        wrong = ", ".join(sorted(name for name in wanted | given if given.get(name) != wanted.get(name)))
-        raise ModelMismatchError(f"these weights do not fit the model {type(module).__name__}: {wrong}")
+    check_fits(module, arrays)  # torch would copy those that fit before it complains of the others.
     # np.array: arrays out of the object store are read-only, which torch does not know.
     module.load_state_dict({name: torch.from_numpy(np.array(array)) for name, array in arrays.items()})
+
+
+def check_fits(module: nn.Module, arrays: Arrays) -> None:
+    """Does nothing where weights are those of such a module.
+
+    Raises:
+      ModelMismatchError: A name is missing or extra, or a shape differs.
+    """
+    wanted = {name: tuple(x.shape) for name, x in module.state_dict().items()}
+    given = {name: array.shape for name, array in arrays.items()}
+    if given != wanted:
+        wrong = ", ".join(sorted(name for name in wanted | given if given.get(name) != wanted.get(name)))
+        raise ModelMismatchError(f"these weights do not fit the model {type(module).__name__}: {wrong}")

@@ -1,24 +1,22 @@
 """The two places where a model answers; agents see one interface."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable
 from typing import Any, Protocol
 
 import numpy as np
 
 from app.models.engine import Answer, Engine
+from app.models.loading import FetchWeights, WeightsLoader
 from app.models.model import Output
 from app.models.question import Decision, Leaves, Question, fitting, prepare
 from app.models.queue import Batch, LocalQueue, RemoteQueue
 from app.models.spec import ModelSpec
-from app.types import Arrays, Version
+from app.types import Version
 
 MAX_WAITING = 20_000
 """Observations that may wait for one model in one replica: more than the sessions it may hold."""
 REMOTE_TIMEOUT_S = 10.0
 """Longest call to a remote model; a tick's own deadline is usually shorter."""
-
-FetchWeights = Callable[[Version], Awaitable[Arrays]]
-"""Brings the weights of a version from the weight store."""
 
 
 class LocalModel:
@@ -28,7 +26,7 @@ class LocalModel:
         self.engine = engine
         self.spec = engine.spec
         self.queue = LocalQueue(engine.spec, engine.forward, MAX_WAITING)
-        self._fetch = fetch
+        self.weights = WeightsLoader(engine, fetch)
 
     def decide(self, question: Question) -> Awaitable[Decision]:
         """Returns the decision to come; see ``Model``."""
@@ -50,13 +48,11 @@ class LocalModel:
 
     async def ensure(self, version: Version | None) -> Version:
         """Holds a version until it is released, fetching its weights where needed; None holds the newest weights."""
-        held = await pin(self.engine, version, self._fetch)
-        self.engine.hold(held)
-        return held
+        return await self.weights.ensure(version)
 
     def release(self, version: Version) -> None:
         """Lets a version go that ``ensure`` returned."""
-        self.engine.release(version)
+        self.weights.release(version)
 
 
 class Remote(Protocol):
@@ -96,14 +92,6 @@ class RemoteModel:
     def release(self, version: Version) -> None:
         """Lets a version go that ``ensure`` returned."""
         self._remote.release(version)
-
-
-async def pin(engine: Engine, version: Version | None, fetch: FetchWeights) -> Version:
-    """Pins a version in the engine and returns it; weights that the engine lacks are fetched."""
-    wanted = engine.version if version is None else version
-    if not engine.has(wanted):
-        engine.pin(wanted, None if wanted == engine.version else await fetch(wanted))
-    return wanted
 
 
 def check_batch(spec: ModelSpec, inputs: Leaves, states: Leaves) -> None:

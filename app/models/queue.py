@@ -49,6 +49,12 @@ class _Queue:
     def __len__(self) -> int:
         return len(self._waiting)
 
+    def take_of(self, version: Version | None) -> list[_Waiting]:
+        """Takes those that still want an answer of one version."""
+        taken = [item for item in self._waiting if item.asked.version == version]
+        self._waiting = [item for item in self._waiting if item.asked.version != version]
+        return [item for item in taken if not item.outcome.done()]
+
     def take(self) -> dict[Version | None, list[_Waiting]]:
         """Takes all that still want an answer, by version."""
         waiting, self._waiting = self._waiting, []
@@ -99,14 +105,17 @@ class LocalQueue:
 
 
 class RemoteQueue:
-    """Answers from another process: one call is under way at a time and carries all that wait."""
+    """Answers from another process: of each version one call is under way at a time and carries all that wait for it.
+
+    So who waits for weights that the other process has to fetch first keeps nobody else waiting.
+    """
 
     def __init__(self, spec: ModelSpec, forward: AsyncForward, max_waiting: int, timeout_s: float) -> None:
         self._spec = spec
         self._forward = forward
         self._queue = _Queue(max_waiting)
         self._timeout_s = timeout_s
-        self._pump: asyncio.Task[None] | None = None
+        self._pumps: dict[Version | None, asyncio.Task[None]] = {}
         self.batches = 0
 
     def decide(self, question: Prepared) -> asyncio.Future[Decision]:
@@ -127,15 +136,19 @@ class RemoteQueue:
 
     def _put(self, asked: Prepared | Batch) -> asyncio.Future[Any]:
         outcome = self._queue.put(asked)
-        if self._pump is None or self._pump.done():
-            self._pump = asyncio.get_running_loop().create_task(self._answer_waiting())
+        version = asked.version
+        pump = self._pumps.get(version)
+        if pump is None or pump.done():
+            self._pumps[version] = asyncio.get_running_loop().create_task(self._answer_waiting(version))
         return outcome
 
-    async def _answer_waiting(self) -> None:
+    async def _answer_waiting(self, version: Version | None) -> None:
         await asyncio.sleep(0)  # Lets the rest of this loop turn join the batch.
-        while self._queue:
-            for version, group in self._queue.take().items():
+        try:
+            while group := self._queue.take_of(version):
                 await self._answer(version, group)
+        finally:
+            del self._pumps[version]
 
     async def _answer(self, version: Version | None, group: list[_Waiting]) -> None:
         self.batches += 1

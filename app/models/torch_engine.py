@@ -1,7 +1,5 @@
 """Runs a network with torch."""
 
-import copy
-from collections import Counter, OrderedDict
 from collections.abc import Sequence
 
 import numpy as np
@@ -10,23 +8,26 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from app.models.engine import Answer, check_answer
-from app.models.module import call, from_arrays, spec_of
-from app.types import UNTRAINED, Arrays, Version
-
-PINNED_MAX = 8
-"""Pinned versions kept in memory beside those that are held; the least recently used leaves first."""
+from app.models.module import call, spec_of
+from app.models.versions import Bound, Versions
+from app.models.views import NetworkTemplate
+from app.types import Arrays, Version
 
 
 class TorchEngine:
     """Answers batches with torch on one device; weights change only between two batches."""
 
-    def __init__(self, module: nn.Module, device: str = "cpu") -> None:
-        self._newest = module.to(device).eval()
-        self._pinned: OrderedDict[Version, nn.Module] = OrderedDict()
-        self._holds: Counter[Version] = Counter()
+    def __init__(self, module: nn.Module, device: str = "cpu", bound: Bound | None = None) -> None:
+        module = module.to(device).eval()
+        self._template = NetworkTemplate(module, device)
+        self._versions = Versions(module, self._template.size_bytes, bound)
         self._device = device
         self.spec = spec_of(module)
-        self.version = UNTRAINED
+
+    @property
+    def version(self) -> Version:
+        """Version of the newest weights."""
+        return self._versions.version
 
     def forward(
         self,
@@ -40,7 +41,7 @@ class TorchEngine:
           KeyError: That version is not pinned.
           ValueError: The network's answer has other shapes than its spec.
         """
-        module = self._newest if version is None else self._module(version)
+        module = self._versions.newest if version is None else self._versions.get(version)
         with torch.inference_mode():
             outputs, following = call(module, self.spec, self._tensors(inputs), self._tensors(states))
         answered_by = self.version if version is None else version
@@ -48,49 +49,62 @@ class TorchEngine:
         check_answer(answer, self.spec, len(inputs[0]))
         return answer
 
-    def load(self, version: Version, arrays: Arrays) -> None:
-        """Makes these the newest weights.
+    def build(self, arrays: Arrays) -> nn.Module:
+        """Returns a network with these weights for ``swap`` or ``keep``; from any thread, since it may take a while.
 
         Raises:
           ModelMismatchError: They do not fit the model.
         """
-        from_arrays(self._newest, arrays)
-        self.version = version
+        return self._template.build(arrays)
 
-    def has(self, version: Version) -> bool:
-        """Returns whether the version is pinned."""
-        return version in self._pinned
+    def swap(self, version: Version, built: nn.Module) -> None:
+        """Makes a built network the newest."""
+        self._versions.swap(version, built)
+
+    def keep(self, version: Version, built: nn.Module | None = None) -> None:
+        """Keeps a built network beside the newest; None keeps the newest itself.
+
+        Raises:
+          OverloadedError: All versions that may be kept are held.
+        """
+        self._versions.keep(version, self._versions.newest if built is None else built)
+
+    def load(self, version: Version, arrays: Arrays) -> None:
+        """Makes these the newest weights, at once.
+
+        Raises:
+          ModelMismatchError: They do not fit the model.
+        """
+        self.swap(version, self.build(arrays))
 
     def pin(self, version: Version, arrays: Arrays | None = None) -> None:
-        """Keeps a version beside the newest; without arrays, a copy of the newest weights.
+        """Keeps a version beside the newest, at once; without arrays, the newest weights.
 
         Raises:
           ModelMismatchError: The weights do not fit the model.
+          OverloadedError: All versions that may be kept are held.
         """
-        module = copy.deepcopy(self._newest)
-        if arrays is not None:
-            from_arrays(module, arrays)
-        self._pinned[version] = module
-        self._forget_old()
+        self.keep(version, None if arrays is None else self.build(arrays))
+
+    def has(self, version: Version) -> bool:
+        """Returns whether a version is kept."""
+        return self._versions.has(version)
 
     def hold(self, version: Version) -> None:
-        """Keeps a pinned version, however many follow, until it is released as often as it was held."""
-        self._holds[version] += 1
+        """Keeps a version, however many follow, until it is released as often as it was held."""
+        self._versions.hold(version)
 
     def release(self, version: Version) -> None:
         """Takes one hold back."""
-        self._holds[version] -= 1
-        if self._holds[version] <= 0:
-            del self._holds[version]
-            self._forget_old()
+        self._versions.release(version)
 
-    def _forget_old(self) -> None:
-        for version in [v for v in self._pinned if v not in self._holds][:-PINNED_MAX]:
-            del self._pinned[version]
+    def newest_in_play(self) -> Version | None:
+        """Returns the newest held version where no other can be kept; None where there is room."""
+        return self._versions.newest_in_play()
 
-    def _module(self, version: Version) -> nn.Module:
-        self._pinned.move_to_end(version)
-        return self._pinned[version]
+    def keep_for_good(self) -> None:
+        """Keeps the newest weights for ever: no store has them."""
+        self._versions.keep_for_good()
 
     def _tensors(self, leaves: Sequence[NDArray[np.generic]]) -> list[Tensor]:
         return [torch.from_numpy(leaf).to(self._device) for leaf in leaves]

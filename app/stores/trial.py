@@ -14,7 +14,7 @@ from app.stores.metrics import Metrics, MetricStore
 from app.stores.names import STORES, buffer_host, namespace_of
 from app.stores.snapshots import Snapshots, SnapshotStore
 from app.stores.weights import WeightStore
-from app.stores.weights_client import Weights
+from app.stores.weights_client import Catalog, Weights
 
 SNAPSHOT_BYTES_MAX: Final = 512 * 2**20
 """Bytes that snapshots of games may take: 50,000 games of 10 KiB."""
@@ -34,6 +34,11 @@ class Trial:
         self.directory = DirectoryClient(StoreHandle(self._stores, "directory"))
         self.metrics = Metrics(StoreHandle(self._stores, "metrics"))
         self.snapshots = Snapshots(StoreHandle(self._stores, "snapshots"))
+
+    @property
+    def catalog(self) -> Catalog:
+        """All that the weight store keeps."""
+        return Catalog(StoreHandle(self._stores, "weights"))
 
     def weights(self, model: str) -> Weights:
         """Returns the weight store's side of a model."""

@@ -3,11 +3,16 @@
 import logging
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Final
 
 from safetensors import SafetensorError, safe_open
-from safetensors.numpy import save_file
 
+from app.errors import CheckpointError
+from app.stores.weights_format import WeightsFile, WeightsMeta, content_hash_of
 from app.types import Arrays, Version
+
+REFUSED: Final = ".refused"
+"""Ends the name of a file that was not read, so that the next version does not replace it."""
 
 _log = logging.getLogger(__name__)
 
@@ -17,9 +22,13 @@ class StoredWeights:
     """One model's file."""
 
     model: str
-    spec_hash: str
-    version: Version
+    meta: WeightsMeta
     arrays: Arrays
+
+    @property
+    def version(self) -> Version:
+        """Version of the weights."""
+        return self.meta.version
 
 
 class WeightFiles:
@@ -33,24 +42,40 @@ class WeightFiles:
 
         Raises:
           OSError: The disk is full or the folder cannot be written.
+          ValueError: An array is of a dtype that safetensors does not know.
         """
+        file = WeightsFile(stored.arrays, stored.meta)
         self._folder.mkdir(parents=True, exist_ok=True)
         unfinished = self._folder / f".{stored.model}.unfinished"
-        save_file(stored.arrays, unfinished, {"spec_hash": stored.spec_hash, "version": str(stored.version)})
+        with unfinished.open("wb") as out:
+            out.writelines(file.parts())
         unfinished.replace(self._folder / f"{stored.model}.safetensors")
 
     def load(self) -> list[StoredWeights]:
-        """Returns what the folder holds; a damaged file is passed over with a warning."""
-        found = (_read(path) for path in sorted(self._folder.glob("*.safetensors")))
-        return [stored for stored in found if stored is not None]
+        """Returns what the folder holds; a file that is refused is named in the log, and put aside."""
+        found: list[StoredWeights] = []
+        for path in sorted(self._folder.glob("*.safetensors")):
+            try:
+                found.append(read_weights(path))
+            except CheckpointError as error:
+                _log.error("%s; it is put aside as %s", error, path.name + REFUSED)
+                path.replace(path.with_name(path.name + REFUSED))
+        return found
 
 
-def _read(path: Path) -> StoredWeights | None:
+def read_weights(path: Path) -> StoredWeights:
+    """Returns the weights of a file.
+
+    Raises:
+      CheckpointError: It is damaged or of another schema; the message names it.
+    """
     try:
         with safe_open(path, framework="numpy") as file:
-            meta = file.metadata() or {}
+            meta = WeightsMeta.parse(file.metadata() or {})
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # Not a mapping.
-        return StoredWeights(path.stem, meta["spec_hash"], Version.parse(meta["version"]), arrays)
-    except (OSError, SafetensorError, KeyError, ValueError) as error:
-        _log.warning("%s holds no weights and is passed over: %s: %s", path, type(error).__name__, error)
-        return None
+        found = content_hash_of(arrays)
+    except (OSError, SafetensorError, ValueError) as error:
+        raise CheckpointError(f"{path} holds no weights: {type(error).__name__}: {error}") from error
+    if found != meta.content_hash:
+        raise CheckpointError(f"{path} is damaged: its values have the hash {found}, written was {meta.content_hash}")
+    return StoredWeights(path.stem, meta, arrays)

@@ -2,15 +2,18 @@
 
 import asyncio
 import logging
+import time
 from collections import Counter, OrderedDict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 
 import ray
-from safetensors import SafetensorError
 
 from app.errors import ModelMismatchError
 from app.stores.weight_files import StoredWeights, WeightFiles
+from app.stores.weights_format import WeightsMeta, content_hash_of, size_of
 from app.types import Arrays, Version
 
 KEPT = 3
@@ -23,17 +26,51 @@ DISK_EVERY_S = 1.0
 _log = logging.getLogger(__name__)
 
 
+class Newer(NamedTuple):
+    """Weights that came after others."""
+
+    version: Version
+    published_s: float
+    """Unix seconds at which they came."""
+    refs: "list[ray.ObjectRef[Arrays]]"
+    """The weights, as the only item: a reference that travels by itself would be resolved on the way."""
+
+
+class KeptVersion(NamedTuple):
+    """One version that the store keeps, as an operator sees it."""
+
+    meta: WeightsMeta
+    size_bytes: int
+    """Of its arrays."""
+    pinned: int
+    """How often it is pinned."""
+
+
+@dataclass(slots=True)
+class Entry:
+    """One version of a model's weights."""
+
+    ref: "ray.ObjectRef[Arrays]"
+    published_s: float
+    size_bytes: int
+    parent: Version | None = None
+    content_hash: str | None = None
+    """None until somebody needs it."""
+
+
 @dataclass(slots=True)
 class Shelf:
     """Versions of one model, the newest last."""
 
     spec_hash: str
     generation: int = 0
-    versions: "OrderedDict[Version, ray.ObjectRef[Arrays]]" = field(default_factory=OrderedDict)
+    versions: "OrderedDict[Version, Entry]" = field(default_factory=OrderedDict)
     pinned: Counter[Version] = field(default_factory=Counter)
     """How often each version is pinned."""
     changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-    unwritten: StoredWeights | None = None
+    publishing: asyncio.Lock = field(default_factory=asyncio.Lock)
+    """Keeps versions in the order in which they were sent."""
+    unwritten: tuple[Version, Entry] | None = None
     """Newest weights that are not on disk yet."""
     writing: "asyncio.Task[None] | None" = None
 
@@ -45,20 +82,26 @@ class Shelf:
 class WeightStore:
     """Keeps the last versions of each model and tells who waits that there is a newer one."""
 
-    def __init__(self, folder: str) -> None:
+    def __init__(self, folder: str, clock: Callable[[], float] = time.time) -> None:
         """Makes a store.
 
         Args:
           folder: Where the newest version of each model lies on disk.
+          clock: Returns Unix seconds.
         """
         self._files = WeightFiles(Path(folder))
+        self._clock = clock
         self._shelves: dict[str, Shelf] = {}
 
     async def start(self) -> None:
         """Takes up what an earlier process of this store left on disk."""
         for stored in await asyncio.to_thread(self._files.load):
-            shelf = self._shelves[stored.model] = Shelf(stored.spec_hash, stored.version.generation)
-            shelf.versions[stored.version] = ray.put(stored.arrays)
+            meta, version = stored.meta, stored.version
+            shelf = self._shelves[stored.model] = Shelf(meta.spec_hash, version.generation)
+            ref = await asyncio.to_thread(ray.put, stored.arrays)
+            shelf.versions[version] = Entry(
+                ref, meta.published_s, size_of(stored.arrays), meta.parent, meta.content_hash
+            )
 
     async def register(self, model: str, spec_hash: str, fixed: bool = False) -> None:
         """Declares a model that the service plays; weights of other shapes are forgotten.
@@ -93,25 +136,20 @@ class WeightStore:
         shelf.generation = max(shelf.generation, after) + 1
         return shelf.generation
 
-    async def publish(self, model: str, version: Version, arrays: Arrays) -> None:
+    async def publish(self, model: str, version: Version, arrays: Arrays, parent: Version | None = None) -> None:
         """Takes new weights; they reach every replica that waits.
 
-        Those of a generation that has been followed by another come too late and are ignored.
+        Those of a generation that has been followed by another come too late and are ignored. The copy into the object
+        store is made in a thread: this process answers others meanwhile.
         """
         shelf = self._shelf(model)
-        newest = shelf.newest()
-        if newest is not None and version.generation < newest.generation:
+        if _too_late(shelf, version):
             return
-        async with shelf.changed:
-            shelf.versions[version] = ray.put(arrays)
-            for old in [v for v in shelf.versions if v not in shelf.pinned][:-KEPT]:
-                del shelf.versions[old]
-            shelf.changed.notify_all()
-        shelf.unwritten = StoredWeights(model, shelf.spec_hash, version, arrays)
-        if shelf.writing is None or shelf.writing.done():
-            shelf.writing = asyncio.create_task(self._write(shelf))
+        async with shelf.publishing:
+            ref = await asyncio.to_thread(ray.put, arrays)
+            await self._show(model, shelf, version, Entry(ref, self._clock(), size_of(arrays), parent))
 
-    async def newer(self, model: str, than: Version) -> "tuple[Version, list[ray.ObjectRef[Arrays]]] | None":
+    async def newer(self, model: str, than: Version) -> Newer | None:
         """Returns the newest version and its weights as soon as it is not ``than``; None after a while."""
         shelf = self._shelf(model)
         async with shelf.changed:
@@ -120,13 +158,36 @@ class WeightStore:
                     await shelf.changed.wait_for(lambda: shelf.newest() not in (None, than))
             except TimeoutError:
                 return None
-            version, ref = next(reversed(shelf.versions.items()))
-            return version, [ref]
+            version, entry = next(reversed(shelf.versions.items()))
+            return Newer(version, entry.published_s, [entry.ref])
 
     async def fetch(self, model: str, version: Version) -> "list[ray.ObjectRef[Arrays]]":
         """Returns the weights of a version as the only item of a list; an empty list where they are not kept."""
-        ref = self._shelf(model).versions.get(version)
-        return [] if ref is None else [ref]
+        entry = self._shelf(model).versions.get(version)
+        return [] if entry is None else [entry.ref]
+
+    async def kept(self) -> dict[str, list[KeptVersion]]:
+        """Returns what is kept of each model, the newest last."""
+        return {
+            model: [await _kept(shelf, version, entry) for version, entry in list(shelf.versions.items())]
+            for model, shelf in self._listed()
+        }
+
+    async def find(self, model: str, version: Version | None) -> KeptVersion | None:
+        """Returns what is kept of one version, None the newest; None where it is not kept, or the model unknown."""
+        shelf = self._shelves.get(model)
+        wanted = None if shelf is None else shelf.newest() if version is None else version
+        if shelf is None or wanted is None or wanted not in shelf.versions:
+            return None
+        return await _kept(shelf, wanted, shelf.versions[wanted])
+
+    async def ages_s(self) -> dict[str, float | None]:
+        """Returns the seconds since the newest weights of each model came; None where nothing was published."""
+        now_s = self._clock()
+        return {
+            model: None if (newest := shelf.newest()) is None else max(0.0, now_s - shelf.versions[newest].published_s)
+            for model, shelf in self._listed()
+        }
 
     async def newest(self, model: str) -> Version | None:
         """Returns the newest version; None where nothing was published."""
@@ -166,12 +227,51 @@ class WeightStore:
             raise ModelMismatchError(f"the service plays no model {model!r}; it plays: {known}")
         return self._shelves[model]
 
-    async def _write(self, shelf: Shelf) -> None:
+    def _listed(self) -> list[tuple[str, Shelf]]:
+        return sorted(self._shelves.items())
+
+    async def _show(self, model: str, shelf: Shelf, version: Version, entry: Entry) -> None:
+        """Puts a version on its shelf and tells who waits for it."""
+        async with shelf.changed:
+            if _too_late(shelf, version):
+                return
+            shelf.versions[version] = entry
+            for old in [v for v in shelf.versions if v not in shelf.pinned][:-KEPT]:
+                del shelf.versions[old]
+            shelf.changed.notify_all()
+        shelf.unwritten = (version, entry)
+        if shelf.writing is None or shelf.writing.done():
+            shelf.writing = asyncio.create_task(self._write(model, shelf))
+
+    async def _write(self, model: str, shelf: Shelf) -> None:
         """Writes to disk at most once a second; of versions that come in between, only the last."""
-        while (stored := shelf.unwritten) is not None:
-            shelf.unwritten = None
+        while shelf.unwritten is not None:
+            (version, entry), shelf.unwritten = shelf.unwritten, None
             try:
-                await asyncio.to_thread(self._files.save, stored)
-            except (OSError, SafetensorError) as error:
-                _log.warning("weights %s of %s are not on disk: %s", stored.version, stored.model, error)
+                meta = await _meta(shelf.spec_hash, version, entry)
+                arrays = await asyncio.to_thread(ray.get, entry.ref)
+                await asyncio.to_thread(self._files.save, StoredWeights(model, meta, arrays))
+            except (OSError, ValueError) as error:
+                _log.warning("weights %s of %s are not on disk: %s", version, model, error)
+            del entry  # Its weights would else be kept until the next ones come.
             await asyncio.sleep(DISK_EVERY_S)
+
+
+def _too_late(shelf: Shelf, version: Version) -> bool:
+    newest = shelf.newest()
+    return newest is not None and version.generation < newest.generation
+
+
+async def _kept(shelf: Shelf, version: Version, entry: Entry) -> KeptVersion:
+    return KeptVersion(await _meta(shelf.spec_hash, version, entry), entry.size_bytes, shelf.pinned[version])
+
+
+async def _meta(spec_hash: str, version: Version, entry: Entry) -> WeightsMeta:
+    """Returns the metadata of a version; its hash is computed once, in a thread."""
+    if entry.content_hash is None:
+        entry.content_hash = await asyncio.to_thread(_hash_of, entry.ref)
+    return WeightsMeta(spec_hash, version, entry.content_hash, entry.parent, entry.published_s)
+
+
+def _hash_of(ref: "ray.ObjectRef[Arrays]") -> str:
+    return content_hash_of(ray.get(ref))

@@ -130,7 +130,11 @@ _REPLICA: Final = _object(
     connections=_COUNTS, keys={"type": "object"}, usage={"type": "object", "additionalProperties": _COUNTS},
     loop_lag_s={"type": "number"}, loop_blocks=WHOLE, counts=_COUNTS,
     versions={"type": "object", "additionalProperties": TEXT},
-    weights_age_s={"type": "object", "additionalProperties": {"type": "number"}},
+    weights_age_s={
+        "type": "object", "additionalProperties": {"type": ["number", "null"]},
+        "description": "Seconds since the newest weights of each model came; null before the first.",
+    },
+    weights_taken_s={"type": "object", "additionalProperties": {"type": "number"}},
 )  # fmt: skip
 _SCHEMAS: Final[dict[str, Schema]] = {
     "Problem": _object(type=TEXT, title=TEXT, status=WHOLE, code=TEXT, detail=TEXT)

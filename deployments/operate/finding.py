@@ -15,7 +15,7 @@ from app.errors import ConfigError, SparringError
 from app.stores.host import StoreHandle, find_host
 from app.stores.names import STORES, namespace_of
 from app.stores.trial import Trial
-from app.stores.weights_client import newest_versions
+from app.stores.weights_client import ages_s, newest_versions
 from deployments.operate.trials import Application, TrialStatus, belonging, namespaces_of
 
 ASK_S: Final = 5.0
@@ -45,7 +45,8 @@ def status_of(namespace: str, applications: Sequence[Application]) -> TrialStatu
     try:
         trial = Trial(namespace)
         service = trial.metrics.service(ASK_S)
-        weights = newest_versions(StoreHandle(find_host(namespace, STORES), "weights"), ASK_S)
+        store = StoreHandle(find_host(namespace, STORES), "weights")
+        weights = newest_versions(store, ASK_S)
         return TrialStatus(
             namespace=namespace,
             mode=trial.directory.info().mode,
@@ -54,6 +55,7 @@ def status_of(namespace: str, applications: Sequence[Application]) -> TrialStatu
             counts=service.counts,
             measures=service.measures,
             weights={model: None if version is None else str(version) for model, version in weights.items()},
+            weights_age_s=ages_s(store, ASK_S),
             applications=belonging(namespace, applications, service.replicas),
         )
     except (RayError, SparringError) as error:

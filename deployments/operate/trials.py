@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from app.stores.metrics import Heard
@@ -35,6 +36,8 @@ class TrialStatus:
     """Counters of all replicas that there ever were."""
     weights: Mapping[str, str | None] = field(default_factory=dict)
     """Newest version of each model; None where nothing was published."""
+    weights_age_s: Mapping[str, float | None] = field(default_factory=dict)
+    """Seconds since the newest weights of each model came; None where nothing was published."""
     applications: Sequence[Application] = ()
     problem: str | None = None
     """Why something is missing above."""
@@ -69,6 +72,7 @@ class TrialStatus:
             "counts": dict(self.counts),
             "measures": {name: dict(measure) for name, measure in self.measures.items()},
             "weights": dict(self.weights),
+            "weights_age_s": {model: None if a is None else round(a, 1) for model, a in self.weights_age_s.items()},
             "problem": self.problem,
         }
 
@@ -115,7 +119,7 @@ def lines(trials: Sequence[TrialStatus]) -> list[str]:
 def _lines(trial: TrialStatus) -> Iterator[str]:
     applications = ", ".join(f"{a.name} ({a.status.lower()}, {a.route or 'no route'})" for a in trial.applications)
     parts = [trial.name, f"mode {trial.mode or 'unknown'}", f"application {applications or 'none'}"]
-    parts += [f"{trial.sessions} sessions", f"weights {_weights(trial.weights) or 'none'}"]
+    parts += [f"{trial.sessions} sessions", f"weights {_weights(trial.weights, trial.weights_age_s) or 'none'}"]
     yield "  ".join(parts)
     if trial.problem:
         yield f"    {trial.problem}"
@@ -150,5 +154,9 @@ def state_of(heard: Heard) -> str:
     return report.degraded or ("ready" if report.ready else "draining")
 
 
-def _weights(versions: Mapping[str, str | None]) -> str:
-    return ", ".join(f"{model} {version or 'untrained'}" for model, version in versions.items())
+def _weights(versions: Mapping[str, str | None], ages_s: Mapping[str, float | None] = MappingProxyType({})) -> str:
+    shown = []
+    for model, version in versions.items():
+        age_s = ages_s.get(model)
+        shown.append(f"{model} {version or 'untrained'}" + ("" if age_s is None else f" ({age_s:.0f} s old)"))
+    return ", ".join(shown)

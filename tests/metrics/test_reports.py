@@ -8,7 +8,7 @@ import pytest
 
 from app.metrics.measures import Measures
 from app.metrics.prometheus import exposition
-from app.metrics.reports import NodeReport, ReplicaReport, WeightsAges
+from app.metrics.reports import NodeReport, ReplicaReport
 
 from .test_prometheus import parsed
 
@@ -96,8 +96,7 @@ def test_a_blocked_replica_is_degraded() -> None:
     assert sorted(found["sparring_replica_degraded"].values()) == [0, 1]
 
 
-def test_weights_grow_old_until_they_change() -> None:
-    ages = WeightsAges()
-    assert ages.look({"main": "1.0"}, 10.0) == {"main": 0.0}
-    assert ages.look({"main": "1.0"}, 14.0) == {"main": 4.0}
-    assert ages.look({"main": "1.1", "other": "0.0"}, 15.0) == {"main": 0.0, "other": 0.0}
+def test_there_is_no_age_of_weights_before_the_first_came() -> None:
+    found = replace(ONE, weights_age_s={"main": None, "other": 0.0})
+    shown = parsed(exposition(NodeReport([found]).samples()))
+    assert [dict(labels)["model"] for labels in shown["sparring_weights_age_seconds"]] == ["other"]

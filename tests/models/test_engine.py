@@ -7,7 +7,8 @@ from torch import Tensor, nn
 
 from app.errors import ModelMismatchError
 from app.models.module import PolicyOutput, to_arrays
-from app.models.torch_engine import PINNED_MAX, TorchEngine
+from app.models.torch_engine import TorchEngine
+from app.models.versions import Bound
 from app.types import UNTRAINED, Arrays, Version
 from tests.small_policy import discrete, small_policy
 
@@ -106,36 +107,51 @@ def pinned(engine: TorchEngine) -> list[int]:
 
 
 def test_the_least_recently_used_version_leaves_first() -> None:
-    engine = TorchEngine(small_policy())
-    for number in range(PINNED_MAX):
+    engine = TorchEngine(small_policy(), bound=Bound(versions=3))
+    for number in range(3):
         engine.pin(Version(1, number))
-    engine.forward([OBSERVATIONS], [], Version(1, 0))
+    engine.forward([OBSERVATIONS], version=Version(1, 0))
     engine.pin(Version(1, 90))
-    assert pinned(engine) == [0, *range(2, PINNED_MAX), 90]
+    assert pinned(engine) == [0, 2, 90]
 
 
 def test_a_version_that_is_held_stays_however_many_follow() -> None:
-    engine = TorchEngine(small_policy())
+    engine = TorchEngine(small_policy(), bound=Bound(versions=3))
     engine.pin(Version(1, 0), weights(7))
     engine.hold(Version(1, 0))
-    for number in range(1, 2 * PINNED_MAX):
+    for number in range(1, 9):
         engine.pin(Version(1, number))
-    assert pinned(engine) == [0, *range(PINNED_MAX, 2 * PINNED_MAX)]
-    np.testing.assert_allclose(engine.forward([OBSERVATIONS], [], Version(1, 0)).outputs[0], logits_of(7))
+    assert pinned(engine) == [0, 7, 8]
+    np.testing.assert_allclose(engine.forward([OBSERVATIONS], version=Version(1, 0)).outputs[0], logits_of(7))
 
 
-def test_a_version_leaves_when_it_is_released_as_often_as_it_was_held() -> None:
-    engine = TorchEngine(small_policy())
-    engine.pin(Version(1, 0))
-    engine.hold(Version(1, 0))
-    engine.hold(Version(1, 0))
-    for number in range(1, PINNED_MAX + 1):
-        engine.pin(Version(1, number))
-    engine.release(Version(1, 0))
-    assert engine.has(Version(1, 0))
-    engine.release(Version(1, 0))
-    assert not engine.has(Version(1, 0))
-    assert len(pinned(engine)) == PINNED_MAX
+def test_the_weights_are_the_given_memory_and_not_a_copy_of_it() -> None:
+    arrays = weights(2)
+    engine = TorchEngine(small_policy(1))
+    engine.load(Version(1, 1), arrays)
+    for array in arrays.values():
+        array[...] = weights(3)[next(name for name, given in arrays.items() if given is array)]
+    np.testing.assert_allclose(engine.forward([OBSERVATIONS]).outputs[0], logits_of(3))
+
+
+def content(engine: TorchEngine, version: Version) -> bytes:
+    return engine.forward([OBSERVATIONS], version=version).outputs[0].tobytes()
+
+
+def test_a_frozen_version_stays_bit_equal_while_its_parent_learns_on() -> None:
+    learner = small_policy(4)
+    engine = TorchEngine(small_policy(1))
+    engine.load(Version(1, 1), to_arrays(learner))
+    engine.pin(Version(1, 1))
+    before = content(engine, Version(1, 1))
+    optimizer = torch.optim.SGD(learner.parameters(), lr=1.0)
+    for number in range(2, 5):
+        output = learner(torch.from_numpy(OBSERVATIONS))
+        (output.dist_inputs.square().sum() + output.value.sum()).backward()  # type: ignore[no-untyped-call]
+        optimizer.step()
+        engine.load(Version(1, number), to_arrays(learner))
+    assert content(engine, Version(1, 1)) == before
+    assert engine.forward([OBSERVATIONS]).outputs[0].tobytes() != before
 
 
 class Wavering(nn.Module):

@@ -8,10 +8,12 @@ from app.models.engine import Answer
 from app.models.module import to_arrays
 from app.models.placement import LocalModel, RemoteModel
 from app.models.question import GREEDY, Leaves, Question
-from app.models.torch_engine import PINNED_MAX, TorchEngine
+from app.models.torch_engine import TorchEngine
+from app.models.versions import Bound
 from app.types import Arrays, Version
 from tests.small_policy import small_policy
 
+MOST = 3
 OBSERVATION = np.array([1, -2], np.float32)
 
 
@@ -29,7 +31,7 @@ class WeightStore:
 
 
 def local(store: WeightStore | None = None) -> LocalModel:
-    return LocalModel(TorchEngine(small_policy(0)), (store or WeightStore()).fetch)
+    return LocalModel(TorchEngine(small_policy(0), bound=Bound(versions=MOST)), (store or WeightStore()).fetch)
 
 
 class OtherProcess:
@@ -96,11 +98,11 @@ async def test_a_version_in_play_outlives_many_others_and_leaves_after_its_relea
     engine_side = local()
     model: LocalModel | RemoteModel = place(engine_side)  # type: ignore[operator]
     await model.ensure(Version(1, 1))
-    for number in range(2, 2 * PINNED_MAX):
+    for number in range(2, 3 * MOST):
         model.release(await model.ensure(Version(1, number)))
     assert await value_of(model, Version(1, 1)) == pytest.approx(value_by(1))
     model.release(Version(1, 1))
-    for number in range(30, 30 + PINNED_MAX):
+    for number in range(30, 30 + MOST):
         model.release(await model.ensure(Version(1, number)))
     assert not engine_side.engine.has(Version(1, 1))
 

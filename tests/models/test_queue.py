@@ -224,6 +224,20 @@ async def test_a_remote_model_has_one_call_under_way_that_carries_all_that_wait(
     assert queue.batches == 2
 
 
+async def test_who_waits_for_weights_that_must_be_fetched_keeps_no_other_version_waiting() -> None:
+    remote = Remote()
+    queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=20)
+    cold = queue.decide(question(1, version=Version(1, 1)))
+    door = await remote.called.get()
+    for value in range(2, 6):
+        hot = queue.decide(question(value))
+        (await remote.called.get()).set_result(None)
+        assert (await hot).value == value
+    assert not cold.done()
+    door.set_result(None)
+    assert (await cold).value == 1
+
+
 async def test_a_remote_call_without_an_answer_ends_in_an_error_and_the_next_one_works() -> None:
     remote = Remote()
     queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=0.02)

@@ -1,6 +1,7 @@
 """The weight store without Ray: what it puts into the object store stays what it is."""
 
 import asyncio
+import threading
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -11,12 +12,13 @@ from app.errors import ModelMismatchError
 from app.stores import weights as module
 from app.stores.weight_files import WeightFiles
 from app.stores.weights import KEPT, WeightStore
+from app.stores.weights_format import content_hash_of
 from app.types import Arrays, Version
 
 
 @pytest.fixture(autouse=True)
 def _no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ray", SimpleNamespace(put=lambda arrays: arrays))
+    monkeypatch.setattr(module, "ray", SimpleNamespace(put=lambda arrays: arrays, get=lambda arrays: arrays))
     monkeypatch.setattr(module, "DISK_EVERY_S", 0.01)
 
 
@@ -53,8 +55,8 @@ async def test_the_newest_versions_are_kept(tmp_path: Path) -> None:
     assert await store.newest("m") == Version(1, 5)
     assert await kept(store) == [3, 4, 5]
     assert KEPT == 3
-    ((got),) = await store.fetch("m", Version(1, 4))  # type: ignore[misc]
-    assert got["w"][0] == 4
+    (got,) = await store.fetch("m", Version(1, 4))
+    assert got["w"][0] == 4  # type: ignore[index]
 
 
 async def test_a_pinned_version_stays_until_it_is_unpinned_as_often(tmp_path: Path) -> None:
@@ -84,7 +86,7 @@ async def test_who_waits_hears_of_newer_weights(tmp_path: Path) -> None:
     await publish(store, 1, 2)
     found = await store.newer("m", Version(1, 0))
     assert found is not None
-    assert (found[0], found[1][0]["w"][0]) == (Version(1, 2), 2)  # type: ignore[index]
+    assert (found.version, found.refs[0]["w"][0]) == (Version(1, 2), 2)  # type: ignore[index]
 
 
 async def test_a_long_poll_ends_without_news(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -167,3 +169,65 @@ async def test_a_full_disk_does_not_stop_the_ring(tmp_path: Path, caplog: pytest
     await written(store)
     assert "weights 1.0 of m are not on disk" in caplog.text
     assert await store.newest("m") == Version(1, 0)
+
+
+async def test_the_newest_weights_of_each_model_have_an_age_from_their_publish_on(tmp_path: Path) -> None:
+    now_s = 100.0
+    store = WeightStore(str(tmp_path), lambda: now_s)
+    await store.start()
+    for model in ("m", "n"):
+        await store.register(model, "hash")
+    await publish(store, 0)
+    now_s = 107.5
+    assert await store.ages_s() == {"m": 7.5, "n": None}
+    found = await store.newer("m", Version(0, 0))
+    assert found is not None
+    assert found.published_s == 100.0
+    await publish(store, 1)
+    assert await store.ages_s() == {"m": 0.0, "n": None}
+
+
+async def test_an_age_outlives_the_stores_process(tmp_path: Path) -> None:
+    now_s = 100.0
+    store = WeightStore(str(tmp_path), lambda: now_s)
+    await store.register("m", "hash")
+    await publish(store, 0)
+    await written(store)
+    now_s = 160.0
+    again = WeightStore(str(tmp_path), lambda: now_s)
+    await again.start()
+    assert await again.ages_s() == {"m": 60.0}
+
+
+async def test_what_is_kept_is_told_with_size_hash_parent_and_pins(tmp_path: Path) -> None:
+    store = await store_of(tmp_path)
+    await store.publish("m", Version(1, 0), arrays(0))
+    await store.publish("m", Version(1, 1), arrays(1), Version(1, 0))
+    await store.pin("m", Version(1, 0))
+    first, second = (await store.kept())["m"]
+    assert (first.meta.version, first.meta.parent, first.pinned) == (Version(1, 0), None, 1)
+    assert (second.meta.version, second.meta.parent, second.pinned) == (Version(1, 1), Version(1, 0), 0)
+    assert second.size_bytes == 12
+    assert second.meta.content_hash == content_hash_of(arrays(1)) != first.meta.content_hash
+    assert await store.find("m", None) == second
+    assert await store.find("m", Version(1, 0)) == first
+    assert await store.find("m", Version(7, 7)) is None
+    assert await store.find("nobody", None) is None
+
+
+async def test_versions_stay_in_the_order_in_which_they_were_sent(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    second_is_put = threading.Event()
+
+    def put(given: Arrays) -> Arrays:
+        if given["w"][0] == 0:
+            second_is_put.wait(0.2)  # Were both put at once, the second would overtake this one.
+        else:
+            second_is_put.set()
+        return given
+
+    store = await store_of(tmp_path)
+    monkeypatch.setattr(module, "ray", SimpleNamespace(put=put, get=lambda given: given))
+    await asyncio.gather(publish(store, 0), publish(store, 1))
+    assert await store.newest("m") == Version(1, 1)

@@ -53,7 +53,7 @@ class PlainLoop:
             trainer, module, spec_of(module), make_optimizer(trainer, module), 1, lambda x: x
         )
         self._engine = TorchEngine(module)
-        self._engine.version = Version(1, 0)
+        self._engine.swap(Version(1, 0), module)
         self._outbox = Outbox(spec_of(module), self._rows, lambda: None)
         self._fifo = Fifo(2 * self._rows, self._rows)
         self._rng = np.random.default_rng(self._seed)
