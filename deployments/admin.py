@@ -1,4 +1,4 @@
-"""The admin paths of the game port: health, sessions and metrics of all replicas of the node."""
+"""The admin paths of the game port: health, sessions, metrics of all replicas of the node, and weights."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, Final, NamedTuple, Protocol, cast
@@ -15,6 +15,7 @@ from app.wire.openapi import openapi
 from app.wire.routes import unserved
 from app.wire.step_fields import credentials_of
 from app.wire.steps import Credentials
+from deployments.weights_pages import WEIGHTS, WeightsPages
 
 SESSION: Final = "/sessions/"
 """Path of one session, without its id."""
@@ -56,6 +57,7 @@ class Admin:
         peers: Peers | None,
         may_see: Callable[[Credentials | None], bool],
         address: str,
+        weights: WeightsPages,
     ) -> None:
         """Makes the admin side of one replica.
 
@@ -65,12 +67,14 @@ class Admin:
           peers: The node's other replicas; None where there are none.
           may_see: Tells whether credentials open more than health, readiness and the OpenAPI document.
           address: ``host:port`` of the game port, for whoever asks elsewhere.
+          weights: Shows the weights of the trial.
         """
         self._report = report
         self._sessions = sessions
         self._peers = peers
         self._may_see = may_see
         self._address = address
+        self._weights = weights
         self._document = orjson.dumps(openapi())
 
     async def show(self, request: HttpRequest) -> HttpReply:
@@ -96,14 +100,14 @@ class Admin:
 
         Serve picks any replica of the cluster, so that two requests would show two nodes.
         """
-        if request.path not in ("/metrics", "/sessions", "/node") and not request.path.startswith(SESSION):
+        if _page(request.path) not in ("/metrics", "/sessions", "/node", SESSION, "/weights", WEIGHTS):
             return None
         query = urlencode(read_query(request.fields).fields()) if request.path == "/sessions" else ""
         target = f"http://{self._address}{request.path}{'?' if query else ''}{query}"
         return HttpReply(307, b"{}", headers=((b"Location", target.encode("latin-1", "replace")),))
 
     async def _show(self, request: HttpRequest, peers: Peers | None, *, trusted: bool = False) -> HttpReply:
-        path = SESSION if request.path.startswith(SESSION) else request.path
+        path = _page(request.path)
         open_path = self._open_paths().get(path)
         if open_path is not None:
             return open_path()
@@ -128,6 +132,8 @@ class Admin:
             "/metrics": self._metrics,
             "/sessions": self._list,
             SESSION: self._session,
+            "/weights": lambda _request, _peers: self._weights.show(),
+            WEIGHTS: lambda request, _peers: self._weights.send(request),
         }
 
     def _health(self, wanted: str) -> HttpReply:
@@ -157,7 +163,7 @@ class Admin:
         silent: list[str] = []
         target = f"/sessions?{urlencode(query.fields())}"
         for name, answer in (await _ask(peers, target)).items():
-            theirs = _page(answer)
+            theirs = _sessions(answer)
             if theirs is None:
                 silent.append(name)
                 continue
@@ -188,6 +194,11 @@ class Admin:
         return NodeReport(reports, silent)
 
 
+def _page(path: str) -> str:
+    """Returns a path without what follows one that stands for many."""
+    return next((page for page in (SESSION, WEIGHTS) if path.startswith(page)), path)
+
+
 async def _ask(peers: Peers | None, target: str) -> Mapping[str, PeerAnswer | None]:
     return {} if peers is None else await peers.ask(target)
 
@@ -206,7 +217,7 @@ def _reports(answer: PeerAnswer | None) -> list[ReplicaReport] | None:
         return None
 
 
-def _page(answer: PeerAnswer | None) -> tuple[list[SessionSummary], bool] | None:
+def _sessions(answer: PeerAnswer | None) -> tuple[list[SessionSummary], bool] | None:
     """Returns a peer's page, and whether more follow there; None where that is no page."""
     if answer is None or answer.status != _OK or not isinstance(answer.document, dict):
         return None

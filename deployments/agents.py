@@ -35,6 +35,7 @@ from app.types import Arrays, Purpose, SessionId
 from deployments.models import WeightsClock, local_model, remote_model, watch
 from deployments.pusher import Pusher
 from deployments.reporter import Reporter
+from deployments.weights_pages import WeightsPages
 
 SESSIONS_REMEMBERED: Final = 10_000
 """Newest session ids whose plays are counted; one that comes back later begins to count anew."""
@@ -102,6 +103,13 @@ class AgentMaker:
     def weights_taken(self) -> dict[str, float]:
         """Returns when each local model last took up new weights, in Unix seconds; none before the first."""
         return {name: clock.taken_s for name, clock in self._clocks.items() if clock.taken_s is not None}
+
+    def weights_pages(self) -> WeightsPages:
+        """Returns what shows the weights of the trial's models."""
+        models = self._args.config.models.items()
+        return WeightsPages(
+            self._trial.catalog, {name: int(model.weights.max_download_mb * 2**20) for name, model in models}
+        )
 
     def stuck(self) -> list[str]:
         """Returns the calls of blocking agents that run although nobody waits for them any more."""

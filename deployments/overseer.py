@@ -86,7 +86,8 @@ class Overseer:
             return watched.plane.members.replicas.values()
 
         peers = NodePeers(known, own, secret)
-        self._admin = Admin(report, sessions, peers, watched.keeper.may_see, f"{own.host}:{port}")
+        address = f"{own.host}:{port}"
+        self._admin = Admin(report, sessions, peers, watched.keeper.may_see, address, watched.agents.weights_pages())
 
     def guard(self, port: Port | None, plane: GamePlane) -> None:
         """Shuts a shared port while the loop stands still, as long as another replica of the node listens there.

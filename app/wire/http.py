@@ -1,5 +1,6 @@
 """HTTP requests, and replies to bytes; no I/O."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
@@ -16,10 +17,12 @@ CONTINUE: Final = b"HTTP/1.1 100 Continue\r\n\r\n"
 """The word to send the body."""
 
 NO_CONTENT: Final = 204
+NOT_MODIFIED: Final = 304
 
 REASONS: Final = {
     200: b"OK",
     204: b"No Content",
+    304: b"Not Modified",
     307: b"Temporary Redirect",
     400: b"Bad Request",
     401: b"Unauthorized",
@@ -50,6 +53,15 @@ class HttpRequest:
     keep_alive: bool
 
 
+class BodyStream(NamedTuple):
+    """A body that is sent in parts, since it is too large to be joined."""
+
+    size_bytes: int
+    """Of all parts together."""
+    parts: Iterable[bytes | memoryview]
+    """Small ones: each is written at once."""
+
+
 class HttpReply(NamedTuple):
     """One reply."""
 
@@ -57,22 +69,25 @@ class HttpReply(NamedTuple):
     body: bytes
     content_type: bytes = JSON
     headers: tuple[tuple[bytes, bytes], ...] = ()
+    stream: BodyStream | None = None
+    """What follows in place of ``body``; None: nothing does."""
 
     def encoded(self, *, close: bool = False, head_only: bool = False) -> bytes:
-        """Returns the bytes of the reply.
+        """Returns the bytes of the reply, up to the parts of its stream.
 
         Args:
           close: Announce that the connection ends with it.
           head_only: Leave the body out, as the reply to ``HEAD`` must.
         """
         more = b"".join([b"%s: %s\r\n" % header for header in self.headers])
-        if self.status == NO_CONTENT:
-            return b"HTTP/1.1 204 No Content\r\n%s%s\r\n" % (more, b"Connection: close\r\n" if close else b"")
+        if self.status in (NO_CONTENT, NOT_MODIFIED):
+            ending = b"Connection: close\r\n" if close else b""
+            return b"HTTP/1.1 %d %s\r\n%s%s\r\n" % (self.status, REASONS[self.status], more, ending)
         return b"HTTP/1.1 %d %s\r\nContent-Type: %s\r\nContent-Length: %d\r\n%s%s\r\n%s" % (
             self.status,
             REASONS.get(self.status, b"Unknown"),
             self.content_type,
-            len(self.body),
+            len(self.body) if self.stream is None else self.stream.size_bytes,
             more,
             b"Connection: close\r\n" if close else b"",
             b"" if head_only else self.body,

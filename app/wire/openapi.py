@@ -79,6 +79,11 @@ _PAGE: Final = (
     Parameter("game", "query", TEXT, "Only the sessions of this game."),
     Parameter("purpose", "query", _PURPOSE, "Only the sessions with this purpose."),
 )
+_FILE: Final = (
+    Parameter("model", "path", TEXT, "Name of the model in the config."),
+    Parameter("version", "path", TEXT, "``generation.number``, or ``latest``."),
+    Parameter("If-None-Match", "header", TEXT, "``ETag`` of the file that the client has."),
+)
 _ITEM: Final = _object(
     session=TEXT, kind=_KIND, seq=WHOLE, purpose=_PURPOSE, deadline_ms=WHOLE, body=ANYTHING, body_b64=TEXT
 )
@@ -93,6 +98,15 @@ OPERATIONS: Final = (
     Operation("get", "/healthz", "health", "Tells whether the replica works; 503 where not.", _ref("Health")),
     Operation("get", "/readyz", "readiness", "Tells whether it takes new games; 503 where not.", _ref("Health")),
     Operation("get", "/status", "status", "Returns what one replica says of itself.", _ref("Status"), guarded=True),
+    Operation(
+        "get", "/weights", "weights", "Lists the models and the versions of their weights.", _ref("Weights"),
+        guarded=True,
+    ),
+    Operation(
+        "get", "/weights/{model}/{version}", "weightsFile",
+        "Returns one version as a safetensors file, with its origin in the metadata; 304 where the client has it.",
+        {"type": "string", "format": "binary"}, media="application/octet-stream", parameters=_FILE, guarded=True,
+    ),
     Operation("get", "/node", "node", "Returns what all its replicas say.", _ref("Node"), guarded=True),
     Operation(
         "get", "/sessions", "sessions", "Lists the node's open sessions, by id.", _ref("Page"), parameters=_PAGE,
@@ -136,6 +150,14 @@ _REPLICA: Final = _object(
     },
     weights_taken_s={"type": "object", "additionalProperties": {"type": "number"}},
 )  # fmt: skip
+_AGE: Final[Schema] = {"type": ["number", "null"], "description": "Seconds since they came."}
+_WEIGHTS: Final = _object(
+    newest={"type": ["string", "null"]}, age_s=_AGE,
+    versions={"type": "array", "items": _object(
+        version=TEXT, age_s=_AGE, size_bytes=WHOLE, content_hash=TEXT, spec_hash=TEXT,
+        parent={"type": ["string", "null"]}, pinned=WHOLE,
+    )},
+)  # fmt: skip
 _SCHEMAS: Final[dict[str, Schema]] = {
     "Problem": _object(type=TEXT, title=TEXT, status=WHOLE, code=TEXT, detail=TEXT)
     | {"required": ["type", "title", "status", "code", "detail"]},
@@ -148,6 +170,7 @@ _SCHEMAS: Final[dict[str, Schema]] = {
         replicas={"type": "array", "items": _ref("Replica")}, silent=_TEXTS, sessions=WHOLE, connections=WHOLE,
         counts=_COUNTS, measures=_MEASURES,
     ),
+    "Weights": _object(models={"type": "object", "additionalProperties": _WEIGHTS}),
     "Session": _object(
         id=TEXT, game=TEXT, agent=TEXT, purpose=_PURPOSE, seq=WHOLE, idle_s={"type": "number"}, replica=TEXT
     ),

@@ -16,11 +16,13 @@ ROUTES: Final[dict[str, tuple[str, ...]]] = {
     "/node": _SHOWN,
     "/sessions": _SHOWN,
     "/sessions/{id}": _SHOWN,
+    "/weights": _SHOWN,
+    "/weights/{model}/{version}": _SHOWN,
     "/metrics": _SHOWN,
     "/openapi.json": _SHOWN,
     "/ws": ("GET",),
 }
-"""The methods of each path; ``{id}`` stands for any text."""
+"""The methods of each path; what stands in braces is any text."""
 
 
 def unserved(request: HttpRequest) -> HttpReply:
@@ -45,4 +47,5 @@ def _methods(path: str) -> tuple[str, ...]:
     """Returns the methods of a path; ``*`` stands for all paths."""
     if path == "*":
         return tuple(dict.fromkeys(method for methods in ROUTES.values() for method in methods))
-    return ROUTES.get("/sessions/{id}" if path.startswith("/sessions/") else path, ())
+    many = {"/sessions/": "/sessions/{id}", "/weights/": "/weights/{model}/{version}"}
+    return ROUTES.get(next((route for start, route in many.items() if path.startswith(start)), path), ())

@@ -32,7 +32,10 @@ class HttpConnection(OrderedConnection[HttpRequest]):
         except Exception as error:  # noqa: BLE001  # A bug of ours: the log has it, the game core an answer.
             self._port.failures.tell(error, f"a request failed: {request.method!r} {request.path}")
             reply = refusal(AgentError(f"the service failed: {type(error).__name__}"))
-        return reply.encoded(close=slot.close, head_only=request.method == b"HEAD")
+        head_only = request.method == b"HEAD"
+        if reply.stream is not None and not head_only:
+            slot.stream = reply.stream.parts
+        return reply.encoded(close=slot.close, head_only=head_only)
 
     def _is_last(self, request: HttpRequest) -> bool:
         return not request.keep_alive or self._port.draining

@@ -24,6 +24,8 @@ from deployments.links import SECRET_HEADER
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Connections, HttpOnly
 from deployments.node import NodePeers
+from deployments.weights_pages import WeightsPages
+from tests.deployments.test_weights_pages import Shelf
 from tests.metrics.test_prometheus import parsed
 
 HOST, SECRET = "127.0.0.1", "the cluster's"
@@ -59,7 +61,13 @@ def admin(
 ) -> Admin:
     table = {session: Open() for session in sessions}
     shown = SessionList(table, name, "player", lambda: 1.0)
-    return Admin(lambda: report(name, len(sessions), **changes), shown, peers, may_see, "10.0.0.1:36390")
+    pages = WeightsPages(Shelf(), {"main": 2**20})
+    return Admin(lambda: report(name, len(sessions), **changes), shown, peers, may_see, "10.0.0.1:36390", pages)
+
+
+def filled(path: str) -> str:
+    """Returns a path of the document as it may be asked for."""
+    return path.replace("{id}", "a").replace("{model}", "main").replace("{version}", "latest")
 
 
 def read(reply: HttpReply) -> Any:
@@ -143,9 +151,9 @@ async def test_every_get_of_the_document_is_served_and_answers_as_it_says() -> N
     one = admin("one", "a")
     schemas = openapi()["components"]["schemas"]
     gets = [operation for operation in OPERATIONS if operation.method == "get"]
-    assert len(gets) == 8
+    assert len(gets) == 10
     for operation in gets:
-        reply = await one.show(get(operation.path.replace("{id}", "a")))
+        reply = await one.show(get(filled(operation.path)))
         assert reply.status == 200
         assert reply.content_type.decode().startswith(operation.media)
         if operation.media == "application/json":
@@ -159,7 +167,7 @@ async def test_with_keys_only_health_and_the_document_are_open() -> None:
 
     guarded = admin("one", "a", may_see=may_see)
     for operation in (o for o in OPERATIONS if o.method == "get"):
-        path = operation.path.replace("{id}", "a")
+        path = filled(operation.path)
         assert (await guarded.show(get(path, key="operator"))).status == 200
         if operation.guarded:
             with pytest.raises(UnauthorizedError):
@@ -174,7 +182,8 @@ async def test_with_keys_only_health_and_the_document_are_open() -> None:
 def test_serves_port_sends_on_to_the_nodes_own() -> None:
     one = admin()
     found = {
-        path: one.elsewhere(get(path, limit="5")) for path in ("/metrics", "/sessions", "/sessions/a%20b", "/node")
+        path: one.elsewhere(get(path, limit="5"))
+        for path in ("/metrics", "/sessions", "/sessions/a%20b", "/node", "/weights", "/weights/main/latest")
     }
     locations = {path: dict(reply.headers)[b"Location"].decode() for path, reply in found.items() if reply is not None}
     assert {reply.status for reply in found.values() if reply is not None} == {307}
@@ -183,6 +192,8 @@ def test_serves_port_sends_on_to_the_nodes_own() -> None:
         "/sessions": "http://10.0.0.1:36390/sessions?limit=5",
         "/sessions/a%20b": "http://10.0.0.1:36390/sessions/a%20b",
         "/node": "http://10.0.0.1:36390/node",
+        "/weights": "http://10.0.0.1:36390/weights",
+        "/weights/main/latest": "http://10.0.0.1:36390/weights/main/latest",
     }
     assert one.elsewhere(get("/healthz")) is None
     assert one.elsewhere(get("/status")) is None

@@ -14,7 +14,7 @@ REPORT = ReplicaReport(
 )  # fmt: skip
 TRIAL = TrialStatus(
     NAMESPACE, "train", {"main": 36390}, [Heard(REPORT, 0.2)], {"starts": 9}, {"main": "1.2", "other": None},
-    [Application("anything", "RUNNING", "/")],
+    {"main": 3.21, "other": None}, [Application("anything", "RUNNING", "/")],
 )  # fmt: skip
 
 
@@ -37,7 +37,8 @@ def test_an_application_belongs_to_the_trial_that_its_replicas_or_its_config_nam
 
 def test_a_trial_is_shown_with_its_ports_sessions_and_weights() -> None:
     assert lines([TRIAL]) == [
-        "cartpole.first  mode train  application anything (running, /)  2 sessions  weights main 1.2, other untrained",
+        "cartpole.first  mode train  application anything (running, /)  2 sessions  "
+        "weights main 1.2 (3 s old), other untrained",
         "    main:36390  replica r1 on h  ready  2 sessions  11 ticks  weights main 1.2",
     ]
 
@@ -52,6 +53,7 @@ def test_a_trial_as_json_holds_what_the_table_holds_and_more() -> None:
     assert document["actors"]["main"]["port"] == 36390
     assert document["actors"]["main"]["replicas"][0]["replica"] == "r1"
     assert document["weights"] == {"main": "1.2", "other": None}
+    assert document["weights_age_s"] == {"main": 3.2, "other": None}
     assert document["counts"] == {"starts": 9}
 
 

@@ -1,14 +1,15 @@
 import asyncio
 import random
 from collections import defaultdict
+from collections.abc import Iterator
 
 import orjson
 import pytest
 
 from app.errors import BadPayloadError
-from app.wire.http import HttpReply, HttpRequest
+from app.wire.http import BYTES, BodyStream, HttpReply, HttpRequest
 from deployments.listener.requests import MAX_UNDER_WAY
-from tests.deployments.wire_client import WAIT_S, Client, listening, post
+from tests.deployments.wire_client import WAIT_S, Client, ends, eventually, listening, post
 
 
 class Service:
@@ -344,3 +345,94 @@ async def test_a_chunked_body_is_read_and_what_trails_it_is_not() -> None:
         client.send(b"2\r\nhe\r\n3\r\nllo\r\n0\r\nTrailer: x\r\n\r\n", post("/b"))
         assert (await client.reply()).json["body"] == "hello"
         assert (await client.reply()).json["path"] == "/b"
+
+
+PARTS = [bytes([number]) * 100_000 for number in range(100)]
+WHOLE = b"".join(PARTS)
+
+
+class Streaming(Service):
+    """Answers ``/large`` with ten megabytes in parts, and says how many of them it was asked for."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.taken = 0
+
+    async def answer(self, request: HttpRequest) -> HttpReply:
+        reply = await Service.answer(self, request)
+        if "large" not in request.path:
+            return reply
+        return HttpReply(200, b"", BYTES, stream=BodyStream(len(WHOLE), self._parts()))
+
+    def _parts(self) -> Iterator[bytes | memoryview]:
+        for part in PARTS:
+            self.taken += 1
+            yield memoryview(part)
+
+
+async def test_a_large_body_is_streamed_in_its_turn_between_other_replies() -> None:
+    service = Streaming()
+    async with listening(service.answer) as listener, listener.client() as client:
+        client.send(post("/wait"), post("/large/1"), post("/b"), post("/large/2"), post("/c"))
+        await service.until(5)
+        assert service.taken == 0
+        service.doors["/wait"].set()
+        assert (await client.reply()).json["path"] == "/wait"
+        assert (await client.reply()).body == WHOLE
+        assert (await client.reply()).json["path"] == "/b"
+        assert (await client.reply()).body == WHOLE
+        assert (await client.reply()).json["path"] == "/c"
+
+
+async def test_a_head_request_gets_the_size_and_no_part() -> None:
+    service = Streaming()
+    async with listening(service.answer) as listener, listener.client() as client:
+        client.send(b"HEAD /large HTTP/1.1\r\n\r\n", post("/b"))
+        assert (await client.reply(head_only=True)).headers["content-length"] == str(len(WHOLE))
+        assert (await client.reply()).json["path"] == "/b"
+        assert service.taken == 0
+
+
+async def test_the_last_reply_of_a_connection_may_be_streamed() -> None:
+    async with listening(Streaming().answer) as listener, listener.client() as client:
+        client.send(post("/large", Connection="close"))
+        reply = await client.reply()
+        assert (reply.body, reply.headers["connection"]) == (WHOLE, "close")
+        assert await ends(client)
+
+
+async def test_a_peer_that_reads_slowly_holds_up_neither_memory_nor_other_connections() -> None:
+    service = Streaming()
+    async with listening(service.answer) as listener, listener.client() as slow, listener.client() as other:
+        slow.reader._limit = 1  # type: ignore[attr-defined]  # asyncio then reads on only as bytes are taken.
+        slow.send(post("/large"))
+        await service.until(1)
+        taken = -1
+        while taken != service.taken:  # Until nothing moves: the sockets' buffers are full.
+            taken = service.taken
+            for _ in range(20):
+                other.send(post("/b"))
+                assert (await other.reply()).json["path"] == "/b"
+        assert 0 < taken < len(PARTS)
+        slow.reader._limit = 2**26  # type: ignore[attr-defined]
+        assert (await slow.reply()).body == WHOLE
+
+
+async def test_a_peer_that_leaves_ends_its_stream() -> None:
+    service = Streaming()
+    async with listening(service.answer) as listener:
+        client = await listener.connect()
+        client.send(post("/large"), post("/large"), post("/b"))
+        await service.until(3)
+        client.writer.transport.abort()
+        await eventually(lambda: not listener.connections.open)
+        assert service.taken < 2 * len(PARTS)
+
+
+async def test_a_peer_that_reads_nothing_is_dropped_with_its_stream() -> None:
+    service = Streaming()
+    async with listening(service.answer, idle_timeout_s=0.2) as listener, listener.client() as client:
+        client.reader._limit = 1  # type: ignore[attr-defined]  # As above.
+        client.send(post("/large"))
+        await eventually(lambda: listener.connections.counts["connections_stalled"] == 1)
+        await eventually(lambda: not listener.connections.open)
