@@ -23,6 +23,9 @@ POLL_S = 20.0
 DISK_EVERY_S = 1.0
 """Least time between two writes of the newest weights to disk."""
 
+DISK_AFTER_S = 0.25
+"""Pause before the newest weights are written: replicas that take them up go first."""
+
 _log = logging.getLogger(__name__)
 
 
@@ -246,6 +249,7 @@ class WeightStore:
     async def _write(self, model: str, shelf: Shelf) -> None:
         """Writes to disk at most once a second; of versions that come in between, only the last."""
         while shelf.unwritten is not None:
+            await asyncio.sleep(DISK_AFTER_S)
             (version, entry), shelf.unwritten = shelf.unwritten, None
             try:
                 meta = await _meta(shelf.spec_hash, version, entry)

@@ -20,6 +20,7 @@ from app.types import Arrays, Version
 def _no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "ray", SimpleNamespace(put=lambda arrays: arrays, get=lambda arrays: arrays))
     monkeypatch.setattr(module, "DISK_EVERY_S", 0.01)
+    monkeypatch.setattr(module, "DISK_AFTER_S", 0.0)
 
 
 def arrays(number: int) -> Arrays:

@@ -1,6 +1,7 @@
 """``sparring bench NAME``: what the product costs, next to a limit measured in the same run."""
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import Annotated
 
@@ -9,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from train.bench.generator import Mode
+from train.bench.publish import PublishPlan
+from train.bench.publish import publish as measure_publish
 from train.bench.solve import main_line
 from train.bench.solve import solve as measure_solve
 from train.bench.ticks import Plan
@@ -59,18 +62,37 @@ def ticks(
         forwarded=everything or forwarded,
         memory=everything or memory,
     )
+    result = _stoppable(lambda stopper, say: measure_ticks(plan, stopper, say))
+    _show("ticks", result, json)
+    if result["errors"]:
+        raise typer.Exit(1)
+
+
+@bench.command()
+def publish(
+    runs: Annotated[int, typer.Option(help="Publishes of each size; below 5 nothing counts as measured.", min=1)] = 7,
+    windows: Annotated[int, typer.Option(help="Windows of ticks with updates, and without; as above.", min=1)] = 5,
+    seconds: Annotated[float, typer.Option(help="Length of a window.", min=0.1)] = 5.0,
+    size_mb: Annotated[list[int], typer.Option(help="Sizes of weights in MiB; may be repeated.", min=1)] = [1, 100],  # noqa: B006
+    ticks: Annotated[bool, typer.Option(help="Measure ticks with and without updates.")] = True,
+    json: AsJson = False,
+) -> None:
+    """Measures how soon new weights answer in two replicas, and what that does to ticks."""
+    plan = PublishPlan(runs, windows, seconds, size_mb, ticks)
+    _show("publish", _stoppable(lambda stopper, say: measure_publish(plan, stopper, say)), json)
+
+
+def _stoppable(measure: Callable[[Stopper, Callable[[str], None]], dict[str, object]]) -> dict[str, object]:
+    """Returns what was measured; Ctrl-C ends it and all that it has started."""
     console = Console(stderr=True)
     stopper = Stopper()
     stopper.install()
     try:
-        result = measure_ticks(plan, stopper, lambda stage: console.print(stage, highlight=False))
+        return measure(stopper, lambda stage: console.print(stage, highlight=False))
     finally:
         if stopper.requested():
             console.print("interrupted")
             stopper.enforce()
-    _show("ticks", result, json)
-    if result["errors"]:
-        raise typer.Exit(1)
 
 
 def _show(name: str, result: dict[str, object], json: bool) -> None:

@@ -90,6 +90,7 @@ class Window:
     seconds: float
     p50_ms: float
     p99_ms: float
+    p999_ms: float
     max_ms: float
     errors: int
     first_error: str
@@ -112,6 +113,7 @@ class Window:
                 seconds=float(found["seconds"]),
                 p50_ms=float(found["p50_ms"]),
                 p99_ms=float(found["p99_ms"]),
+                p999_ms=float(found["p999_ms"]),
                 max_ms=float(found["max_ms"]),
                 errors=int(found["errors"]),
                 first_error=str(found["first_error"]),

@@ -89,11 +89,11 @@ def serving(targets: Collection[Target], stopper: Stopper) -> Iterator[dict[Targ
       InterruptedLaunchError: The user has asked to stop.
     """
     config = active(service_config(targets))
-    ring = Ring(config, _free_port(), START_TIMEOUT_S, stopper)
+    ring = Ring(config, free_port(), START_TIMEOUT_S, stopper)
     try:
         ring.start_ray()
         ports = ring.serve(config)
-        yield {name: GamePort(ports[name], _pids(ports[name], _REPLICAS[name])) for name in targets}
+        yield {name: replicas_of(ports[name], _REPLICAS[name]) for name in targets}
     finally:
         ring.close()
 
@@ -102,6 +102,15 @@ def status(client: httpx.Client) -> dict[str, Any]:
     """Returns what the replica behind a client says of itself."""
     found: dict[str, Any] = client.get("/status").raise_for_status().json()
     return found
+
+
+def replicas_of(port: int, replicas: int) -> GamePort:
+    """Returns a game port with the process of each of its replicas.
+
+    Raises:
+      BenchError: There are more or fewer.
+    """
+    return GamePort(port, _pids(port, replicas))
 
 
 def _pids(port: int, replicas: int) -> tuple[int, ...]:
@@ -119,7 +128,8 @@ def _client(port: int) -> httpx.Client:
     return httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=REPLY_TIMEOUT_S)
 
 
-def _free_port() -> int:
+def free_port() -> int:
+    """Returns a port that nobody listens on."""
     with socket.socket() as attempt:
         attempt.bind(("127.0.0.1", 0))
         return int(attempt.getsockname()[1])

@@ -36,7 +36,14 @@ class LimitError(SparringError):
 class Ring:
     """Ray, Serve and a trainer that live as long as this process."""
 
-    def __init__(self, config: ExperimentConfig, serve_port: int, limit_s: float, stopper: Stopper) -> None:
+    def __init__(
+        self,
+        config: ExperimentConfig,
+        serve_port: int,
+        limit_s: float,
+        stopper: Stopper,
+        object_store_bytes: int = OBJECT_STORE_BYTES,
+    ) -> None:
         """Keeps the names; nothing is imported or started.
 
         Args:
@@ -44,8 +51,10 @@ class Ring:
           serve_port: Serve's own HTTP port.
           limit_s: Longest wait for any one thing.
           stopper: Knows whether the user has asked to stop.
+          object_store_bytes: Shared memory of Ray's object store.
         """
         self.dashboard = ""
+        self._object_store_bytes = object_store_bytes
         self._config = config
         self._serve_port = serve_port
         self._limit_s = limit_s
@@ -63,7 +72,7 @@ class Ring:
         context = ray.init(
             address="local",
             include_dashboard=True,
-            object_store_memory=OBJECT_STORE_BYTES,
+            object_store_memory=self._object_store_bytes,
             logging_level=logging.ERROR,
             log_to_driver=False,
         )

@@ -11,6 +11,7 @@ GOOD = Window(
     seconds=0.5,
     p50_ms=0.2,
     p99_ms=1.0,
+    p999_ms=2.0,
     max_ms=4.0,
     errors=0,
     first_error="",

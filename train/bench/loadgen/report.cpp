@@ -45,7 +45,7 @@ std::string json_of(const Options& options, Result& result) {
          ",\"ticks\":" + std::to_string(result.ticks) +
          ",\"ticks_per_s\":" + number(static_cast<double>(result.ticks) / std::max(result.seconds, 1e-9)) +
          ",\"p50_ms\":" + number(quantile_ms(sorted, 0.5)) + ",\"p99_ms\":" + number(quantile_ms(sorted, 0.99)) +
-         ",\"max_ms\":" + number(quantile_ms(sorted, 1)) + ",\"errors\":" + std::to_string(result.errors) +
+         ",\"p999_ms\":" + number(quantile_ms(sorted, 0.999)) + ",\"max_ms\":" + number(quantile_ms(sorted, 1)) + ",\"errors\":" + std::to_string(result.errors) +
          ",\"first_error\":" + quoted(result.first_error) +
          ",\"cpu_share\":" + number(result.cpu_s / std::max(result.seconds, 1e-9)) + ",\"watched_cpu_s\":[" + watched +
          "]}";
