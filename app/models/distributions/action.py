@@ -72,3 +72,22 @@ def log_prob_and_entropy(
     log_probs = [leaf.log_prob(numbers, taken, mask) for leaf, numbers, taken, mask in parts]
     entropies = [leaf.entropy(numbers, mask) for leaf, numbers, _, mask in parts]
     return sum(log_probs[1:], log_probs[0]), sum(entropies[1:], entropies[0])
+
+
+def kl(
+    action: Structure[Distribution],
+    inputs_p: "Sequence[Tensor]",
+    inputs_q: "Sequence[Tensor]",
+    masks: "Sequence[Tensor | None]",
+) -> "Tensor":
+    """Returns KL(p ‖ q) of whole actions, [B]: the sum over the leaves.
+
+    Args:
+      action: The action's leaves.
+      inputs_p: What one network gives for each leaf, [B, inputs].
+      inputs_q: What another one gives.
+      masks: What was allowed at each leaf, bool [B, choices]; None allows all.
+    """
+    parts = zip(action.leaves, inputs_p, inputs_q, masks, strict=True)
+    found = [leaf.kl(p, q, mask) for leaf, p, q, mask in parts]
+    return sum(found[1:], found[0])

@@ -1,5 +1,6 @@
 """Categorical distribution over discrete actions, for acting (numpy) and for learning (torch)."""
 
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal
 
@@ -11,7 +12,8 @@ from app.models.distributions.distribution import Acted, Floats, Mask
 if TYPE_CHECKING:
     from torch import Tensor
 
-LOWEST: Final = float(np.finfo(np.float32).min)
+LOG_PROB_MIN: Final = -1e30
+"""In place of -inf, whose product with a probability of 0 would be NaN; its exponential is exactly 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,6 +53,11 @@ class Categorical:
         log_probs = _log_softmax(inputs, mask)
         return -(log_probs.exp() * log_probs).sum(-1)
 
+    def kl(self, inputs_p: "Tensor", inputs_q: "Tensor", mask: "Tensor | None") -> "Tensor":
+        """Returns KL(p ‖ q) in nats, [B], under one mask."""
+        log_p, log_q = _log_softmax(inputs_p, mask), _log_softmax(inputs_q, mask)
+        return (log_p.exp() * (log_p - log_q)).sum(-1)
+
 
 def log_softmax(logits: Floats, mask: NDArray[np.bool_] | None = None) -> Floats:
     """Returns log-probabilities, [B, A]; -inf where ``mask`` is False.
@@ -62,8 +69,8 @@ def log_softmax(logits: Floats, mask: NDArray[np.bool_] | None = None) -> Floats
         if not mask.any(axis=1).all():
             raise ValueError("an action mask must allow at least one action in each row")
         logits = np.where(mask, logits, -np.inf).astype(np.float32)
-    shifted = logits - logits.max(axis=1, keepdims=True)
-    with np.errstate(divide="ignore"):
+    with np.errstate(over="ignore"):  # What is so far below the largest is -inf.
+        shifted = logits - logits.max(axis=1, keepdims=True)
         return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)), np.float32)
 
 
@@ -83,5 +90,5 @@ def choose(log_probs: Floats, uniforms: NDArray[np.float64]) -> NDArray[np.int64
 
 
 def _log_softmax(logits: "Tensor", mask: "Tensor | None") -> "Tensor":
-    # The lowest finite number and not -inf, whose product with a probability of 0 would be NaN.
-    return (logits if mask is None else logits.masked_fill(~mask, LOWEST)).log_softmax(-1)
+    allowed = logits if mask is None else logits.masked_fill(~mask, -math.inf)
+    return allowed.log_softmax(-1).clamp(min=LOG_PROB_MIN)

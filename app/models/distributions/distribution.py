@@ -58,3 +58,6 @@ class Distribution(Protocol):
 
     def entropy(self, inputs: "Tensor", mask: "Tensor | None") -> "Tensor":
         """Returns the entropy, [B]; an estimate where there is no closed form."""
+
+    def kl(self, inputs_p: "Tensor", inputs_q: "Tensor", mask: "Tensor | None") -> "Tensor":
+        """Returns KL(p ‖ q), how far the distribution q is from p, [B]."""

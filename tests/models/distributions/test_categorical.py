@@ -104,3 +104,44 @@ def test_a_masked_action_is_never_sampled(row: list[tuple[float, bool]], uniform
     log_probs = log_softmax(floats([x for x, _ in row]), flags([legal for _, legal in row]))
     (action,) = choose(log_probs, np.array([uniform])).tolist()
     assert row[action][1]
+
+
+@pytest.mark.parametrize("logit", [0.0, 1e4, -1e4, 1e31, 3e38, -3e38])
+def test_a_masked_choice_has_probability_0_whatever_the_logits(logit: float) -> None:
+    logits = torch.tensor([[logit, 3e38, -3e38, logit]], requires_grad=True)
+    mask = torch.tensor([[True, False, False, True]])
+    choice = Categorical(4)
+    for masked in (1, 2):
+        assert choice.log_prob(logits, torch.tensor([masked]), mask).exp().item() == 0.0
+    acted = choice.act(logits.detach().numpy(), np.array([[0.7]]), mask.numpy())
+    assert (acted.actions.tolist(), acted.log_probs.tolist()) == ([3], [pytest.approx(-np.log(2))])
+    entropy = choice.entropy(logits, mask)
+    assert entropy.item() == pytest.approx(np.log(2))
+    (choice.log_prob(logits, torch.tensor([0]), mask) + entropy).sum().backward()  # type: ignore[no-untyped-call]
+    assert logits.grad is not None
+    assert torch.isfinite(logits.grad).all()
+    assert logits.grad[0, 1:3].tolist() == [0.0, 0.0]
+
+
+def test_a_choice_that_is_nearly_impossible_has_finite_entropy_and_gradients_without_a_mask() -> None:
+    logits = torch.tensor([[3e38, -3e38, 0.0]], requires_grad=True)
+    entropy = Categorical(3).entropy(logits, None)
+    entropy.sum().backward()  # type: ignore[no-untyped-call]
+    assert entropy.tolist() == [0.0]
+    assert logits.grad is not None
+    assert torch.isfinite(logits.grad).all()
+
+
+@given(rows, st.lists(st.floats(-30, 30, width=32), min_size=6, max_size=6))
+def test_the_divergence_is_that_of_torch_over_the_legal_choices(
+    row: list[tuple[float, bool]], other: list[float]
+) -> None:
+    mask = flags([legal for _, legal in row])
+    p, q = torch.tensor([[x for x, _ in row]]), torch.tensor([other[: len(row)]])
+    found = Categorical(len(row)).kl(p, q, torch.from_numpy(mask))
+    legal = torch.from_numpy(mask[0])
+    expected = torch.distributions.kl_divergence(
+        torch.distributions.Categorical(logits=p[0, legal].double()),
+        torch.distributions.Categorical(logits=q[0, legal].double()),
+    )
+    assert float(found) == pytest.approx(float(expected), rel=1e-3, abs=1e-4)
