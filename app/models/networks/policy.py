@@ -1,0 +1,116 @@
+"""A policy for games that need no network of their own: described by the config alone."""
+
+from typing import Any, Final
+
+from pydantic import ValidationError
+from torch import Tensor, nn
+
+from app.config.problems import config_error
+from app.config.validation import schema_problems
+from app.models.module import PolicyOutput
+from app.models.networks.described import ActionLeaf, ProblemsError, action_of, observation_of
+from app.models.networks.encoders import Encoded, Encoder
+from app.models.networks.heads import make_head
+from app.models.networks.initial import orthogonal
+from app.models.networks.memory import Gru, Lstm, Memory
+from app.models.networks.policy_config import MemoryConfig, PolicyConfig
+from app.models.spec import ArraySpec, ModelSpec
+from app.nested import Nested, Structure
+
+FACTORY: Final = "app.models.networks.policy:build"
+"""Names this file in messages."""
+
+
+class Policy(nn.Module):
+    """Encoder, memory where there is one, a head for each leaf of the action, and one for the value."""
+
+    def __init__(self, observation: Nested[ArraySpec], action: Nested[ActionLeaf], config: PolicyConfig) -> None:
+        """Makes the layers.
+
+        Raises:
+          ValueError: Encoder, observation and action do not fit each other.
+        """
+        super().__init__()
+        leaves: Structure[ActionLeaf] = Structure(action)
+        self.encoder = Encoder(config.encoder, Structure(observation))
+        self.memory = None if config.memory is None else _memory(config.memory, self.encoder.outputs)
+        features = self.encoder.outputs if self.memory is None else self.memory.units
+        self.heads = nn.ModuleList(
+            make_head(
+                leaf, features, self.encoder.entity_widths, config.head_gain, config.log_std,
+                is_shared=config.std == "shared",
+            )
+            for leaf in leaves.leaves
+        )  # fmt: skip
+        self.value = orthogonal(nn.Linear(features, 1), 1.0)
+        self.spec = ModelSpec(
+            observation,
+            leaves.unflatten([leaf.distribution for leaf in leaves.leaves]),
+            None if self.memory is None else {name: ArraySpec((self.memory.units,)) for name in self.memory.parts},
+        )
+
+    def forward(self, observation: Any, state: dict[str, Tensor] | None = None) -> PolicyOutput:
+        """Returns what to do about one tick of each game, and the state behind it.
+
+        Args:
+          observation: Nested like the spec's, each leaf [B, …].
+          state: Each [B, units], where the policy has a memory; None begins a game.
+        """
+        seen: Encoded = self.encoder(self.spec.inputs.flatten(observation))
+        if self.memory is None:
+            return self._output(seen, None)
+        if state is None:
+            state = {name: seen.features.new_zeros(len(seen.features), self.memory.units) for name in self.memory.parts}
+        features, following = self.memory(seen.features, state)
+        return self._output(Encoded(features, seen.entities), following)
+
+    def unroll(self, observation: Any, state: dict[str, Tensor], reset: Tensor) -> PolicyOutput:
+        """Returns what to do about many ticks in a row, each leaf [T, B, …], and the state behind the last.
+
+        Args:
+          observation: Nested like the spec's, each leaf [T, B, …].
+          state: State before the first tick, each [B, units].
+          reset: Where a tick is the first of its episode, which begins with zeros; bool [T, B].
+
+        Raises:
+          ValueError: The policy has no memory, or the shapes do not fit.
+        """
+        if self.memory is None:
+            raise ValueError("the policy has no memory to unroll; describe one under memory")
+        shape = tuple(reset.shape)
+        seen: Encoded = self.encoder([leaf.flatten(0, 1) for leaf in self.spec.inputs.flatten(observation)])
+        features, state = self.memory.unroll(seen.features.reshape(*shape, -1), state, reset)
+        whole = self._output(Encoded(features.flatten(0, 1), seen.entities), None)
+        dist_inputs = [leaf.reshape(*shape, -1) for leaf in self.spec.actions.flatten(whole.dist_inputs)]
+        return PolicyOutput(self.spec.actions.unflatten(dist_inputs), whole.value.reshape(shape), state)
+
+    def _output(self, seen: Encoded, state: dict[str, Tensor] | None) -> PolicyOutput:
+        dist_inputs = self.spec.actions.unflatten([head(seen) for head in self.heads])
+        return PolicyOutput(dist_inputs, self.value(seen.features).squeeze(-1), state)
+
+
+def build(observation: Any, action: Any, **network: Any) -> Policy:
+    """Returns an untrained policy.
+
+    Args:
+      observation: Described arrays, such as ``{shape: [4]}``, by name where there are several.
+      action: Described leaves, such as ``{choices: 2}`` and ``{shape: [2], low: -1, high: 1}``, likewise.
+      network: Fields of ``PolicyConfig``.
+
+    Raises:
+      ConfigError: Something is described wrongly; the message says where, what was got and what is allowed.
+    """
+    try:
+        config = PolicyConfig.model_validate(network)
+        seen = observation_of(observation)
+        return Policy(seen, action_of(action, Structure(seen)), config)
+    except ProblemsError as error:
+        raise config_error(FACTORY, error.problems) from error
+    except ValidationError as error:
+        raise config_error(FACTORY, schema_problems(error, PolicyConfig)) from error
+    except ValueError as error:
+        raise config_error(FACTORY, {"network": str(error)}) from error
+
+
+def _memory(config: MemoryConfig, inputs: int) -> Memory:
+    return (Lstm if config.kind == "lstm" else Gru)(inputs, config.units)

@@ -1,0 +1,106 @@
+"""What a config says about a policy's network."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from app.config.base import Config
+from app.models.networks.cnn import NATURE
+from app.models.networks.mlp import Activation
+
+Units = Annotated[int, Field(ge=1)]
+
+
+class MlpConfig(Config):
+    """All arrays of the observation, flattened one behind another, through layers that see everything."""
+
+    kind: Literal["mlp"] = "mlp"
+
+    hidden: tuple[Units, ...] = (64, 64)
+    """Units of each layer; an empty list passes the numbers as they are."""
+
+    activation: Activation = "tanh"
+
+    orthogonal: bool = True
+    """Orthogonal first weights; false: those of torch."""
+
+
+class CnnConfig(Config):
+    """An image, channels first, through convolutions."""
+
+    kind: Literal["cnn"]
+
+    filters: tuple[tuple[Units, Units, Units], ...] = NATURE
+    """Channels, edge and stride of each layer."""
+
+    units: Units = 512
+    """Units of the layer behind them."""
+
+    orthogonal: bool = True
+    """Orthogonal first weights; false: those of torch."""
+
+
+class EntitiesConfig(Config):
+    """Rows of entities, through attention among those that are present."""
+
+    kind: Literal["entities"]
+
+    hidden: Units = 64
+    """Width of an entity's features."""
+
+    heads: Units = 4
+    """Attention heads; they divide ``hidden``."""
+
+    layers: int = Field(1, ge=0)
+    """Attention layers."""
+
+    present: int | None = Field(None, ge=0)
+    """Number of the feature that is above 0 where the entity is there; null: all are."""
+
+
+class PartsConfig(Config):
+    """Each array of the observation through an encoder of its own, and then all features through layers."""
+
+    kind: Literal["parts"]
+
+    parts: dict[str, Annotated[MlpConfig | CnnConfig | EntitiesConfig, Field(discriminator="kind")]]
+    """Encoder by the array's path, such as ``units`` or ``camera/left``."""
+
+    hidden: tuple[Units, ...] = (128,)
+    """Units of each layer behind them."""
+
+    activation: Activation = "tanh"
+
+    orthogonal: bool = True
+    """Orthogonal first weights of these layers; false: those of torch."""
+
+
+EncoderConfig = Annotated[MlpConfig | CnnConfig | EntitiesConfig | PartsConfig, Field(discriminator="kind")]
+
+
+class MemoryConfig(Config):
+    """A recurrent layer behind the encoder, whose state games carry."""
+
+    kind: Literal["lstm", "gru"]
+
+    units: Units = 64
+    """Numbers of its state; of each of its two, for ``lstm``."""
+
+
+class PolicyConfig(Config):
+    """A policy's network behind its observation and in front of its action."""
+
+    encoder: EncoderConfig = MlpConfig()
+    """From the observation to features."""
+
+    memory: MemoryConfig | None = None
+    """null: each tick stands alone."""
+
+    std: Literal["shared", "state"] = "shared"
+    """Deviations of real numbers: one parameter each, or by the observation."""
+
+    log_std: float = Field(0.0, ge=-10, le=5)
+    """Natural logarithm of the first deviations."""
+
+    head_gain: float = Field(0.01, gt=0)
+    """Scale of the action heads' first weights; a small one makes the first policy nearly indifferent."""
