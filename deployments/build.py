@@ -19,7 +19,8 @@ from app.config.root import ExperimentConfig
 from app.config.slots import refuse_if_too_big
 from app.errors import ConfigError
 from app.home import state_root
-from app.models.module import build_module, hash_of, spec_of
+from app.model_check import build_models
+from app.models.module import hash_of, spec_of
 from app.stores.model_sources import ModelSources
 from app.stores.names import namespace_of
 from app.stores.trial import Trial, open_buffer, open_stores
@@ -72,10 +73,12 @@ def prepare(whole: ExperimentConfig) -> Prepared:
     """Checks what could fail late and starts the stores of a config.
 
     Raises:
-      SparringError: A factory is missing, keys cannot be read, the game port is taken, or a checkpoint cannot be had.
+      SparringError: A factory is missing, a model cannot be trained as the config asks, keys cannot be read, the game
+        port is taken, or a checkpoint cannot be had.
     """
     config = active(whole)
     refuse_bad_keys(config)
+    modules = build_models(config)
     refuse_if_too_big(config, ray.cluster_resources().get("CPU", 0.0))  # type: ignore[no-untyped-call]
     namespace = namespace_of(config.run)
     owner = f"{namespace} of the cluster at {ray.get_runtime_context().gcs_address}"
@@ -83,7 +86,8 @@ def prepare(whole: ExperimentConfig) -> Prepared:
         if actor.use_gateway is not None:
             refuse_taken(actor.host, actor.port, owner)
     trial = open_stores(config, state_root(config.run.project))
-    return Prepared(config, trial, owner, {name: declare_model(config, name, trial) for name in config.models})
+    first = {name: declare_model(config, name, module, trial) for name, module in modules.items()}
+    return Prepared(config, trial, owner, first)
 
 
 def application(prepared: Prepared) -> Application:
@@ -100,16 +104,14 @@ def application(prepared: Prepared) -> Application:
     return _bind_actors(prepared, remote)
 
 
-def declare_model(config: ExperimentConfig, name: str, trial: Trial) -> Arrays | None:
+def declare_model(config: ExperimentConfig, name: str, module: nn.Module, trial: Trial) -> Arrays | None:
     """Declares a model to the weight store, starts the buffers behind it, and returns its checkpoint's weights."""
-    model = config.models[name]
-    module = build_module(model.factory, model.kwargs, config.run.seed)
-    fixed = config.run.mode == "deploy" and model.checkpoint is not None
+    fixed = config.run.mode == "deploy" and config.models[name].checkpoint is not None
     trial.weights(name).register(hash_of(module), fixed=fixed)
     if config.run.mode == "train":
         for buffer in {a.buffer for a in config.agents.values() if a.model == name and a.buffer}:
             open_buffer(config, buffer, spec_of(module))
-    return None if model.checkpoint is None else load_checkpoint(config, name, module)
+    return None if config.models[name].checkpoint is None else load_checkpoint(config, name, module)
 
 
 def find_config(path: str) -> Path:

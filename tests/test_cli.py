@@ -13,12 +13,7 @@ from app.errors import SparringError
 from app.origin import check_origin
 
 RL = str(Path(__file__).parents[1] / "configs" / "rl.yaml")
-PLAIN = [
-    "--set",
-    "models.main.factory=app.plugins:load_plugin",
-    "--set",
-    "agents.player.factory=app.plugins:load_plugin",
-]
+PLAIN = ["--set", "agents.player.factory=app.plugins:load_plugin"]
 
 
 @pytest.fixture(autouse=True)
@@ -58,6 +53,26 @@ def test_check_reports_all_code_that_cannot_be_imported(capsys: pytest.CaptureFi
     assert message.startswith(f"{RL}: 2 problems\n")
     assert "models.main.factory: cannot import 'no.such'" in message
     assert "agents.player.factory: 'app.plugins' has no 'nothing'" in message
+
+
+POLICY = ["--set", "models.main.factory=app.models.networks.policy:build", "--set"]
+DESCRIBED = "models.main.kwargs={observation: {shape: [4]}, action: {choices: 2}"
+
+
+def test_check_refuses_to_train_a_recurrent_model(capsys: pytest.CaptureFixture[str]) -> None:
+    recurrent = [*PLAIN, *POLICY, f"{DESCRIBED}, memory: {{kind: gru, units: 8}}}}"]
+    assert run("check", RL, *recurrent, "--cpus", "2") == 1
+    message = " ".join(capsys.readouterr().err.split())
+    assert "trainers.main.model: ppo cannot train models.main: it carries a state (state/hidden)" in message
+    assert run("check", RL, *recurrent, "--cpus", "2", "--set", "run.mode=deploy") == 0
+
+
+def test_check_names_what_a_model_is_described_wrongly_with(capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("check", RL, *PLAIN, *POLICY, f"{DESCRIBED}}}", "--cpus", "2") == 0
+    assert run("check", RL, *PLAIN, *POLICY, f"{DESCRIBED}, memory: {{kind: rnn}}}}", "--cpus", "2") == 1
+    message = " ".join(capsys.readouterr().err.split())
+    assert "models.main: ConfigError:" in message
+    assert "memory.kind: wrong value, got 'rnn'" in message
 
 
 def test_check_also_loads_the_config_that_serves_afterwards(capsys: pytest.CaptureFixture[str]) -> None:

@@ -10,7 +10,7 @@ from ray.train.torch import TorchTrainer
 
 from app.config.root import ExperimentConfig
 from app.errors import ConfigError, SparringError, TrainingError
-from app.models.module import build_module, spec_of
+from app.model_check import trained_spec
 from app.stores.trial import Trial
 from train.beginning import move_aside, plan
 from train.data import NAME, OwnStreams, stream
@@ -33,7 +33,7 @@ class TrainingRun:
             config says.
 
         Raises:
-          ConfigError: The config has no trainer.
+          ConfigError: The config has no trainer, or one that cannot train its model.
           CheckpointError: There is nothing to start from, or what is there is refused.
           TrackingError: The config names a registered version that MLflow does not have.
         """
@@ -44,6 +44,7 @@ class TrainingRun:
         self.name = next(iter(config.trainers))
         self.run = uuid.uuid4().hex
         self.buffer = config.trainers[self.name].inputs[0].buffer
+        self._spec = trained_spec(config, self.name)
         self._config = config
         self._trial = trial
         self._folder = home / config.run.trial
@@ -102,8 +103,7 @@ class TrainingRun:
 
     def _trainer(self) -> TorchTrainer:
         trainer = self._config.trainers[self.name]
-        model, wanted = self._config.models[trainer.model], trainer.inputs[0]
-        spec = spec_of(build_module(model.factory, model.kwargs, self._config.run.seed))
+        wanted, spec = trainer.inputs[0], self._spec
         buffer = self._trial.buffer(wanted.buffer)
         streams = OwnStreams(lambda rank, group: stream(buffer, spec, wanted.batch_rows, rank, group))
         saving = SavingArgs(str(self._plan.checkpoints), self._plan.beginning, self.run)

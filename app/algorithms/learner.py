@@ -41,6 +41,16 @@ class PolicySettings:
     max_grad_norm: float
 
 
+def policy_problem(spec: ModelSpec) -> str | None:
+    """Returns why ``PolicyLearner`` cannot train a model; None where it can."""
+    if not spec.is_policy:
+        return "it is no policy: its spec has outputs and no action"
+    if len(spec.states):
+        paths = ", ".join(spec.states.columns("state"))
+        return f"it carries a state ({paths}), got a recurrent model, allowed is one whose ticks stand alone"
+    return None
+
+
 class Rows(NamedTuple):
     """The rows that count, and what they were worth."""
 
@@ -85,10 +95,10 @@ class PolicyLearner:
           reduce_sum: Adds up over the workers.
 
         Raises:
-          ValueError: The model is no policy, or carries a state, which this learner does not unroll.
+          ValueError: It cannot learn such a model.
         """
-        if not spec.is_policy or len(spec.states):
-            raise ValueError("policies without a state are learned; the model is none, or its spec has a state")
+        if problem := policy_problem(spec):
+            raise ValueError(f"a policy learner cannot train the model: {problem}")
         self._spec = spec
         self._columns = {name: part.columns(name) for name, part in nested_parts(spec).items()}
         self._masked = mask_columns(spec)

@@ -1,14 +1,15 @@
 """``sparring check`` and ``sparring schema``."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Final, cast
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
+from app.config.active import active
 from app.config.applications import is_serve_config, load_applications
 from app.config.files import read
 from app.config.keys import refuse_bad_keys
@@ -20,6 +21,9 @@ from app.config.slots import Slot, refuse_if_too_big, slots, total
 from app.errors import ConfigError, PluginError
 from app.plugins import load_plugin
 
+MODEL_CHECK: Final = "app.model_check:model_problems"
+"""Named by its path, since it needs torch, which the small install has not."""
+
 
 def check(
     file: Annotated[Path, typer.Argument(help="Config file.")],
@@ -29,16 +33,18 @@ def check(
     ] = None,
     gpus: Annotated[float | None, typer.Option(help="GPUs of the cluster; default: not checked.")] = None,
 ) -> None:
-    """Checks a config, imports the code that it names and shows what it reserves in the cluster.
+    """Checks a config, imports the code that it names, builds its models and shows what it reserves in the cluster.
 
     A Serve config is checked with the configs of its applications, which must not want the same names and ports.
 
     Raises:
-      ConfigError: Something is wrong, code cannot be imported, keys cannot be read, or the cluster is too small.
+      ConfigError: Something is wrong, code cannot be imported, a model cannot be built or trained, keys cannot be read,
+        or the cluster is too small.
     """
     console = Console()
     for config in _configs(file, overrides or []):
         _import_factories(config, file)
+        _build_models(config, file)
         refuse_bad_keys(config)
         placed = slots(config)
         console.print(_table(placed, config.run.mode))
@@ -84,6 +90,12 @@ def _import_factories(config: ExperimentConfig, file: Path) -> None:
             except PluginError as error:
                 problems[f"{section}.{name}.factory"] = str(error)
     if problems:
+        raise config_error(file, problems)
+
+
+def _build_models(config: ExperimentConfig, file: Path) -> None:
+    find_problems = cast("Callable[[ExperimentConfig], Problems]", load_plugin(MODEL_CHECK))
+    if problems := find_problems(active(config)):
         raise config_error(file, problems)
 
 

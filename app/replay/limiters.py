@@ -109,8 +109,8 @@ class SamplesPerInsert:
         MinSize(bounds.min_size_rows).check(shape)
         if rows > bounds.largest_sample_rows:
             raise ValueError(
-                f"samples of {rows} rows and inserts could wait for each other: the error buffer from {float(bounds.low)} "
-                f"to {float(bounds.high)} allows samples of at most {bounds.largest_sample_rows} rows"
+                f"samples of {rows} rows and inserts could wait for each other: the error buffer from "
+                f"{float(bounds.low)} to {float(bounds.high)} allows samples of at most {bounds.largest_sample_rows} rows"
             )
         if shape.distinct and rows > bounds.min_size_rows:
             raise ValueError(

@@ -10,7 +10,7 @@ from app.config.load import load
 from app.errors import ConfigError
 
 RL = Path(__file__).parents[2] / "configs" / "rl.yaml"
-FACTORIES = [f"{part}.factory=app.plugins:load_plugin" for part in ("models.main", "agents.player")]
+PLAIN_AGENT = "agents.player.factory=app.plugins:load_plugin"
 
 
 def told(*overrides: str) -> str:
@@ -60,7 +60,7 @@ def test_an_access_that_cannot_be_meant_is_refused(access: str, place: str, mess
 def test_the_check_command_shows_it_and_reads_the_keys(tmp_path: Path) -> None:
     def checked(*overrides: str) -> str:
         try:
-            check(RL, [*FACTORIES, *overrides], cpus=64)
+            check(RL, [PLAIN_AGENT, *overrides], cpus=64)
         except ConfigError as error:
             return str(error)
         return "OK"
