@@ -6,7 +6,7 @@ from itertools import count
 from app.agents.agent import Agent, AgentContext
 from app.agents.unroll import Row, Unroll
 from app.games.arena.agents import ArenaAgent, BossAgent, ObserverAgent
-from app.models.module import build_module
+from app.models.module import build_module, to_arrays
 from app.models.placement import LocalModel
 from app.models.torch_engine import TorchEngine
 from app.seeding import Draws, derive
@@ -24,8 +24,9 @@ class ArenaService:
     """Answers steps as an actor replica would."""
 
     def __init__(self, purpose: Purpose = Purpose.TRAIN) -> None:
-        engine = TorchEngine(build_module("app.games.arena.model:build", {}, seed=0))
-        engine.version = Version(1, 1)
+        module = build_module("app.games.arena.model:build", {}, seed=0)
+        engine = TorchEngine(module)
+        engine.load(Version(1, 1), to_arrays(module))
         self.model = LocalModel(engine, _no_weights)
         self.trajectories: list[list[Row]] = []
         self.reports: list[tuple[float, int]] = []
