@@ -8,7 +8,8 @@ from typing import Final
 from safetensors import SafetensorError, safe_open
 
 from app.errors import CheckpointError
-from app.stores.weights_format import WeightsFile, WeightsMeta, content_hash_of
+from app.models.content import content_hash
+from app.stores.weights_format import WeightsFile, WeightsMeta
 from app.types import Arrays, Version
 
 REFUSED: Final = ".refused"
@@ -73,7 +74,7 @@ def read_weights(path: Path) -> StoredWeights:
         with safe_open(path, framework="numpy") as file:
             meta = WeightsMeta.parse(file.metadata() or {})
             arrays = {name: file.get_tensor(name) for name in file.keys()}  # noqa: SIM118  # Not a mapping.
-        found = content_hash_of(arrays)
+        found = content_hash(arrays, meta.spec_hash)
     except (OSError, SafetensorError, ValueError) as error:
         raise CheckpointError(f"{path} holds no weights: {type(error).__name__}: {error}") from error
     if found != meta.content_hash:

@@ -12,8 +12,9 @@ from typing import NamedTuple
 import ray
 
 from app.errors import ModelMismatchError
+from app.models.content import content_hash
 from app.stores.weight_files import StoredWeights, WeightFiles
-from app.stores.weights_format import WeightsMeta, content_hash_of, size_of
+from app.stores.weights_format import WeightsMeta, size_of
 from app.types import Arrays, Version
 
 KEPT = 3
@@ -273,9 +274,10 @@ async def _kept(shelf: Shelf, version: Version, entry: Entry) -> KeptVersion:
 async def _meta(spec_hash: str, version: Version, entry: Entry) -> WeightsMeta:
     """Returns the metadata of a version; its hash is computed once, in a thread."""
     if entry.content_hash is None:
-        entry.content_hash = await asyncio.to_thread(_hash_of, entry.ref)
+        entry.content_hash = await asyncio.to_thread(_hash_of, entry.ref, spec_hash)
     return WeightsMeta(spec_hash, version, entry.content_hash, entry.parent, entry.published_s)
 
 
-def _hash_of(ref: "ray.ObjectRef[Arrays]") -> str:
-    return content_hash_of(ray.get(ref))
+def _hash_of(ref: "ray.ObjectRef[Arrays]", spec_hash: str) -> str:
+    arrays: Arrays = ray.get(ref)
+    return content_hash(arrays, spec_hash)

@@ -1,6 +1,5 @@
 """Weights as the bytes of a safetensors file, without a copy of them; no I/O."""
 
-import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -30,7 +29,7 @@ class WeightsMeta:
     """Hash of the shapes of the model."""
     version: Version
     content_hash: str
-    """Of the arrays; see ``content_hash_of``."""
+    """Of spec hash and arrays; see ``app.models.content``."""
     parent: Version | None
     """Version that these weights were learned from; None where that is not known."""
     published_s: float
@@ -67,16 +66,6 @@ class WeightsMeta:
             )
         except KeyError as error:
             raise ValueError(f"the metadata lack {error}") from error
-
-
-def content_hash_of(arrays: Arrays) -> str:
-    """Returns the SHA-256 of names, dtypes, shapes and values, in hex; the order of the names does not count."""
-    digest = hashlib.sha256()
-    for name in sorted(arrays):
-        array = _plain(arrays[name])
-        digest.update(json.dumps([name, array.dtype.name, array.shape]).encode())
-        digest.update(_memory(array))
-    return digest.hexdigest()
 
 
 def size_of(arrays: Arrays) -> int:

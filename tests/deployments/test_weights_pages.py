@@ -10,8 +10,9 @@ from safetensors import safe_open
 from safetensors.numpy import load
 
 from app.errors import BadRequestError, BodyTooLargeError, ModelMismatchError, NotFoundError, OverloadedError
+from app.models.content import content_hash
 from app.stores.weights import KeptVersion
-from app.stores.weights_format import WeightsMeta, content_hash_of, size_of
+from app.stores.weights_format import WeightsMeta, size_of
 from app.types import Arrays, Version
 from app.wire.http import HttpReply, HttpRequest
 from deployments import weights_pages as module
@@ -41,7 +42,7 @@ class Shelf:
     def _kept(self, version: Version) -> KeptVersion:
         found = self.versions[version]
         parent = Version(1, 6) if version.number == 7 else None
-        meta = WeightsMeta("0123", version, content_hash_of(found), parent, PUBLISHED_S)
+        meta = WeightsMeta("0123", version, content_hash(found, "0123"), parent, PUBLISHED_S)
         return KeptVersion(meta, size_of(found), int(version.number == 6))
 
 
@@ -71,7 +72,7 @@ async def test_models_and_versions_are_listed_with_age_size_and_origin() -> None
     first, second = shown["main"]["versions"]
     assert (first["version"], first["parent"], first["pinned"]) == ("1.6", None, 1)
     assert second == {
-        "version": "1.7", "age_s": 2.5, "size_bytes": 48, "content_hash": content_hash_of(arrays(7)),
+        "version": "1.7", "age_s": 2.5, "size_bytes": 48, "content_hash": content_hash(arrays(7), "0123"),
         "spec_hash": "0123", "parent": "1.6", "pinned": 0,
     }  # fmt: skip
 

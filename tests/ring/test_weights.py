@@ -12,8 +12,8 @@ import ray
 from safetensors import safe_open
 from safetensors.numpy import load
 
+from app.models.content import content_hash
 from app.models.module import hash_of, to_arrays
-from app.stores.weights_format import content_hash_of
 from app.types import Version
 
 from .service import Cluster, Service, observation, step, wait_until
@@ -45,17 +45,17 @@ def test_weights_are_listed_and_downloaded_as_they_were_published(service: Servi
     shown = service.http.get("/weights").json()["models"]["main"]
     assert shown["newest"] == str(second)
     assert {str(first), str(second)} <= {kept["version"] for kept in shown["versions"]}
-    expected = to_arrays(service.module(2))
-    assert shown["versions"][-1]["content_hash"] == content_hash_of(expected)
+    expected, spec_hash = to_arrays(service.module(2)), hash_of(service.module(2))
+    assert shown["versions"][-1]["content_hash"] == content_hash(expected, spec_hash)
     reply = service.http.get("/weights/main/latest")
     assert (reply.status_code, reply.headers["policy_version"]) == (200, str(second))
     found = load(reply.content)
-    assert content_hash_of(found) == content_hash_of(expected)
+    assert content_hash(found, spec_hash) == content_hash(expected, spec_hash)
     assert reply.content == service.http.get(f"/weights/main/{second}").content
     unchanged = service.http.get("/weights/main/latest", headers={"if-none-match": reply.headers["etag"]})
     assert (unchanged.status_code, unchanged.content) == (304, b"")
     older = service.http.get(f"/weights/main/{first}", headers={"if-none-match": reply.headers["etag"]})
-    assert content_hash_of(load(older.content)) == content_hash_of(to_arrays(service.module(1)))
+    assert content_hash(load(older.content), spec_hash) == content_hash(to_arrays(service.module(1)), spec_hash)
 
 
 def test_serves_port_sends_on_to_the_game_port(service: Service) -> None:
@@ -71,7 +71,7 @@ def test_the_newest_weights_lie_on_disk_with_their_origin(service: Service) -> N
     wait_until(lambda: file.exists() and _written(file) == str(version), "the newest weights are on disk")
     with safe_open(file, framework="numpy") as opened:
         meta = opened.metadata()
-    assert meta["content_hash"] == content_hash_of(to_arrays(service.module(3)))
+    assert meta["content_hash"] == content_hash(to_arrays(service.module(3)), meta["spec_hash"])
     assert (meta["schema_version"], meta["spec_hash"]) == ("1", hash_of(service.module(3)))
 
 

@@ -6,8 +6,9 @@ import pytest
 from safetensors.numpy import save_file
 
 from app.errors import CheckpointError
+from app.models.content import content_hash
 from app.stores.weight_files import StoredWeights, WeightFiles, read_weights
-from app.stores.weights_format import WeightsMeta, content_hash_of
+from app.stores.weights_format import WeightsMeta
 from app.types import Arrays, Version
 
 
@@ -17,7 +18,7 @@ def arrays_of(number: int) -> Arrays:
 
 def stored(model: str = "m", number: int = 1) -> StoredWeights:
     arrays = arrays_of(number)
-    meta = WeightsMeta("0123", Version(2, number), content_hash_of(arrays), Version(2, number - 1), 1234.5)
+    meta = WeightsMeta("0123", Version(2, number), content_hash(arrays, "0123"), Version(2, number - 1), 1234.5)
     return StoredWeights(model, meta, arrays)
 
 

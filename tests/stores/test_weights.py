@@ -9,10 +9,10 @@ import numpy as np
 import pytest
 
 from app.errors import ModelMismatchError
+from app.models.content import content_hash
 from app.stores import weights as module
 from app.stores.weight_files import WeightFiles
 from app.stores.weights import KEPT, WeightStore
-from app.stores.weights_format import content_hash_of
 from app.types import Arrays, Version
 
 
@@ -209,7 +209,7 @@ async def test_what_is_kept_is_told_with_size_hash_parent_and_pins(tmp_path: Pat
     assert (first.meta.version, first.meta.parent, first.pinned) == (Version(1, 0), None, 1)
     assert (second.meta.version, second.meta.parent, second.pinned) == (Version(1, 1), Version(1, 0), 0)
     assert second.size_bytes == 12
-    assert second.meta.content_hash == content_hash_of(arrays(1)) != first.meta.content_hash
+    assert second.meta.content_hash == content_hash(arrays(1), "hash") != first.meta.content_hash
     assert await store.find("m", None) == second
     assert await store.find("m", Version(1, 0)) == first
     assert await store.find("m", Version(7, 7)) is None

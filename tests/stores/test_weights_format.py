@@ -5,9 +5,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from hypothesis.extra import numpy as stn
-from safetensors.numpy import load, save
+from safetensors.numpy import load
 
-from app.stores.weights_format import PART_BYTES, WeightsFile, WeightsMeta, content_hash_of, size_of
+from app.stores.weights_format import PART_BYTES, WeightsFile, WeightsMeta, size_of
 from app.types import Arrays, Version
 
 META = WeightsMeta("0123", Version(2, 7), "abc", Version(2, 6), 1_700_000_000.25)
@@ -68,25 +68,5 @@ def test_metadata_of_another_schema_are_refused(changed: Mapping[str, str], mess
         WeightsMeta.parse({**META.as_text(), **changed})
 
 
-BASE: Arrays = {"a": np.zeros((2, 3), np.float32), "b": np.ones(3, np.int64)}
-
-
-@pytest.mark.parametrize(
-    "other",
-    [
-        BASE | {"a": np.zeros((3, 2), np.float32)},
-        BASE | {"a": np.zeros((2, 3), np.int32)},
-        BASE | {"b": np.array([1, 1, 2])},
-        {"a": BASE["a"], "c": BASE["b"]},
-        {"a": BASE["a"]},
-    ],
-)
-def test_the_hash_tells_names_shapes_dtypes_and_values_apart(other: Arrays) -> None:
-    assert content_hash_of(other) != content_hash_of(BASE)
-
-
-def test_the_hash_knows_neither_order_nor_layout() -> None:
-    other: Arrays = {"b": BASE["b"].astype(">i8"), "a": np.asfortranarray(BASE["a"])}
-    assert content_hash_of(other) == content_hash_of(BASE) == content_hash_of(load(save(BASE)))
-    assert len(content_hash_of(BASE)) == 64
-    assert size_of(BASE) == 48
+def test_the_size_is_that_of_all_arrays() -> None:
+    assert size_of({"a": np.zeros((2, 3), np.float32), "b": np.ones(3, np.int64)}) == 48
