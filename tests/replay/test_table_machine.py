@@ -201,7 +201,13 @@ class TableMachine(RuleBasedStateMachine):
 
     @rule(data=st.data())
     def sample(self, data: st.DataObject) -> None:
-        size = data.draw(st.integers(1, self.shape.largest))
+        self.take(data.draw(st.integers(1, self.shape.largest)))
+
+    @rule()
+    def sample_as_much_as_is_allowed(self) -> None:
+        self.take(self.shape.largest)
+
+    def take(self, size: int) -> None:
         expected = self.may_sample(size)
         assert self.table.can_sample(size) == expected
         sample = self.table.sample(size)
@@ -296,5 +302,5 @@ class TableMachine(RuleBasedStateMachine):
         assert self.table.insertable_rows() >= 1 or self.table.can_sample(self.shape.largest)
 
 
-TableMachine.TestCase.settings = settings(max_examples=60, stateful_step_count=25, deadline=None)
+TableMachine.TestCase.settings = settings(max_examples=20, stateful_step_count=20, deadline=None)
 TestTable = TableMachine.TestCase
