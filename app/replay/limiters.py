@@ -107,10 +107,11 @@ class SamplesPerInsert:
         """
         bounds, rows = self._bounds, shape.largest_sample_rows
         MinSize(bounds.min_size_rows).check(shape)
-        if rows > bounds.largest_sample_rows:
+        largest = bounds.largest_sample_rows
+        if rows > largest:
             raise ValueError(
                 f"samples of {rows} rows and inserts could wait for each other: the error buffer from "
-                f"{float(bounds.low)} to {float(bounds.high)} allows samples of at most {bounds.largest_sample_rows} rows"
+                f"{float(bounds.low)} to {float(bounds.high)} allows samples of at most {largest} rows"
             )
         if shape.distinct and rows > bounds.min_size_rows:
             raise ValueError(
