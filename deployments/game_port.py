@@ -12,6 +12,7 @@ from app.stores.directory import DirectoryClient
 from app.wire.detect import Speech
 from deployments.listener.detecting import DetectingConnection, Speakers
 from deployments.listener.http import HttpConnection
+from deployments.listener.partial import PartialBodies
 from deployments.listener.peer import PeerConnection, StepOfPeer
 from deployments.listener.port import Answer, Connections, HttpOnly, Service
 from deployments.port import PortGuard
@@ -46,6 +47,11 @@ class ListeningPort:
         await self._listener.reopen()
 
     @property
+    def partial_bodies(self) -> PartialBodies:
+        """Returns the bound on bodies that are not whole yet, for other ports of the replica."""
+        return self._connections.partial
+
+    @property
     def counts(self) -> Counter[str]:
         """Returns how many connections there were of each kind, and what became of them."""
         return self._connections.counts
@@ -72,7 +78,9 @@ class ListeningPort:
             self._listener.close()
 
 
-async def open_port(config: ActorConfig, service: Service, port: int, *, shared: bool) -> ListeningPort:
+async def open_port(
+    config: ActorConfig, service: Service, port: int, *, shared: bool, partial_bodies: PartialBodies | None = None
+) -> ListeningPort:
     """Returns a port that accepts connections.
 
     Args:
@@ -80,8 +88,10 @@ async def open_port(config: ActorConfig, service: Service, port: int, *, shared:
       service: Who answers.
       port: Port to listen on; 0 picks one.
       shared: Whether the kernel spreads the connections over all who listen.
+      partial_bodies: Bound that it shares with another port; None gives it one of its own.
     """
-    connections = Connections(service, max_body_bytes(config), config.connections, origins=config.access.origins)
+    largest, origins = max_body_bytes(config), config.access.origins
+    connections = Connections(service, largest, config.connections, origins=origins, partial=partial_bodies)
     listener = SharedListener(config.host, port, partial(DetectingConnection, connections), shared=shared)
     await listener.open()
     return ListeningPort(connections, listener)

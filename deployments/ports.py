@@ -21,9 +21,17 @@ class NodePort:
         """Returns the port's number; 0 where the replica does not listen."""
         return 0 if self._guard is None else self._guard.port
 
-    async def open(self, config: ActorConfig, service: Service) -> ListeningPort | None:
-        """Returns the port, which accepts connections from now on; None where the replica does not listen."""
-        return None if self._guard is None else await open_port(config, service, self._guard.port, shared=True)
+    async def open(self, config: ActorConfig, service: Service, beside: ListeningPort) -> ListeningPort | None:
+        """Returns the port, which accepts connections from now on; None where the replica does not listen.
+
+        Args:
+          config: The actor.
+          service: Who answers.
+          beside: The replica's other port, whose bound on bodies that are not whole yet is the bound of both.
+        """
+        if self._guard is None:
+            return None
+        return await open_port(config, service, self._guard.port, shared=True, partial_bodies=beside.partial_bodies)
 
     def give_up(self) -> None:
         """Lets another service have the port, once nobody listens there."""
@@ -98,4 +106,6 @@ async def open_client_ports(
     Raises:
       PortInUseError: Somebody else listens on gRPC's port.
     """
-    return ClientPorts(await node_port.open(config, service), direct, await open_grpc_port(config, service, owner))
+    return ClientPorts(
+        await node_port.open(config, service, direct), direct, await open_grpc_port(config, service, owner)
+    )

@@ -126,6 +126,10 @@ class ConnectionLimits(Config):
     header_timeout_s: float = Field(10.0, gt=0)
     """Longest time that the head of a request may take to arrive, and each further 64 KiB of its body."""
 
+    max_partial_mb: float = Field(512.0, gt=0)
+    """Requests that have begun to come and are not whole yet, over all connections, in MiB; the one that does not fit
+    is answered ``overloaded`` and counted, and its connection closed."""
+
     idle_timeout_s: float = Field(600.0, gt=0)
     """Seconds without a byte, while no request is under way, after which a connection is closed; a peer that reads
     none of its replies for as long is closed too."""
@@ -233,6 +237,25 @@ class ActorConfig(Process):
             raise ValueError(
                 f"host {self.host!r} is reached by other machines and nobody needs a key, allowed: access.keys_file or "
                 "access.keys_env with keys, access.allow_open: true, or a loopback host such as 127.0.0.1"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _holds_the_largest_body(self) -> Self:
+        largest, most = self.limits.max_body_mb, self.connections.max_partial_mb
+        if most < largest:
+            raise ValueError(
+                f"connections.max_partial_mb is {most:g}, but one body may have limits.max_body_mb {largest:g}: it "
+                "would never come whole; allowed is at least as much"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _has_no_grpc_behind_a_gateway(self) -> Self:
+        if self.grpc_port is not None and self.use_gateway == "head":
+            raise ValueError(
+                f"grpc_port is {self.grpc_port} and use_gateway is head: the gateway speaks no gRPC; allowed is "
+                "use_gateway node or null, or grpc_port null with native frames in its place"
             )
         return self
 

@@ -33,6 +33,16 @@ class HeadedReader(ABC, Generic[Message]):
         """Whether a message has begun that is not whole yet."""
         return bool(self._held)
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of a message that is not whole yet."""
+        return len(self._held)
+
+    def refuse(self, error: StepError) -> None:
+        """Lets the message go that has begun, and reads nothing more."""
+        self.failure = error
+        self._held = bytearray()
+
     def feed(self, data: bytes) -> list[Message]:
         """Returns the messages that these bytes complete; sets ``failure`` where bytes behind them are refused."""
         if self.failure is not None:

@@ -34,6 +34,7 @@ class HttpReader:
         "_url",
         "expects_continue",
         "failure",
+        "held_bytes",
         "rest",
         "upgrade",
     )
@@ -49,8 +50,11 @@ class HttpReader:
         """Whether the peer waits for the word to send the body; whoever gives it clears this."""
         self.upgrade: HttpRequest | None = None
         """The last request, where it asks for a WebSocket; then there is a failure too, for who does not grant it."""
+        self.held_bytes = 0
+        """Bytes of a body that is not whole yet."""
         self.rest = b""
         """What came behind the upgrade."""
+        self._body: bytes | bytearray = b""
         self.on_message_begin()
         self._begun = False
 
@@ -76,6 +80,12 @@ class HttpReader:
         complete, self._complete = self._complete, []
         return complete
 
+    def refuse(self, error: StepError) -> None:
+        """Lets the request go that has begun, and reads nothing more."""
+        self.failure = error
+        self._body = b""
+        self.held_bytes = 0
+
     # What follows is called by httptools while it parses.
 
     def on_message_begin(self) -> None:
@@ -84,7 +94,7 @@ class HttpReader:
         self._url = b""
         self._fields: dict[str, str] = {}
         self._head_ended = False
-        self._body: bytes | bytearray = b""
+        self._body = b""
         self._head_bytes = self._silent_bytes = 0
         """Bytes of the head, and bytes of which nothing has come but a head, chunk sizes or what trails a body."""
 
@@ -118,6 +128,7 @@ class HttpReader:
         size = len(self._body) + len(part)
         if size > self._max_body:
             self._refuse_body(f"{size} bytes arrived")
+        self.held_bytes = size
         if not self._body:
             self._body = part
             return
@@ -128,7 +139,7 @@ class HttpReader:
     def on_message_complete(self) -> None:
         """Keeps the whole request."""
         self._begun = self.expects_continue = False
-        self._silent_bytes = 0
+        self._silent_bytes = self.held_bytes = 0
         url, fields = self._url, self._fields
         if url[:1] != b"/" or b"?" in url or b"#" in url:
             url, fields = self._target(url, fields)
@@ -138,6 +149,7 @@ class HttpReader:
                 parser.get_method(), url.decode("latin-1"), fields, bytes(self._body), parser.should_keep_alive()
             )
         )
+        self._body = b""  # A connection that says nothing more holds no body.
 
     def _target(self, target: bytes, fields: dict[str, str]) -> tuple[bytes, dict[str, str]]:
         """Returns the path, and the fields with those of the query."""

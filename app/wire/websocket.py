@@ -11,7 +11,7 @@ from websockets.http11 import Request
 from websockets.protocol import OPEN
 from websockets.server import ServerProtocol
 
-from app.errors import BadPayloadError, BadRequestError, StepError, UnauthorizedError
+from app.errors import BadPayloadError, BadRequestError, OverloadedError, StepError, UnauthorizedError
 from app.wire.http import HttpRequest
 
 SWITCHING: Final = 101
@@ -61,6 +61,16 @@ class WebSocket:
     def partial(self) -> bool:
         """Whether a frame or a message in fragments has begun to come that is not whole yet."""
         return self._partial
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of a message that is not whole yet."""
+        return len(self._message) + len(self._protocol.reader.buffer)
+
+    def refuse(self, error: StepError) -> None:
+        """Lets the fragments of a message go, and takes no more messages."""
+        self.failure = error
+        self._message = bytearray()
 
     @property
     def open(self) -> bool:
@@ -120,6 +130,8 @@ class WebSocket:
 def _code(failure: StepError | None) -> CloseCode:
     if failure is None:
         return CloseCode.GOING_AWAY
+    if isinstance(failure, OverloadedError):
+        return CloseCode.TRY_AGAIN_LATER
     return CloseCode.INVALID_DATA if isinstance(failure, BadPayloadError) else CloseCode.UNSUPPORTED_DATA
 
 

@@ -12,6 +12,7 @@ from app.errors import BadRequestError
 from app.wire.detect import MAX_FRAME_BYTES
 from app.wire.frames import MAX_ENVELOPE_BYTES
 from deployments.listener.failures import Failures
+from deployments.listener.partial import PartialBodies
 
 if TYPE_CHECKING:
     from app.errors import StepError
@@ -66,6 +67,11 @@ class HttpOnly:
         raise BadRequestError(f"this port serves HTTP only; {len(steps)} steps came in another protocol")
 
 
+def partial_bodies(limits: ConnectionLimits) -> PartialBodies:
+    """Returns the bound that the limits set."""
+    return PartialBodies(int(limits.max_partial_mb * 2**20))
+
+
 class Connections:
     """All connections of a port."""
 
@@ -76,6 +82,7 @@ class Connections:
         limits: ConnectionLimits | None = None,
         counts: Counter[str] | None = None,
         origins: tuple[str, ...] | None = None,
+        partial: PartialBodies | None = None,
     ) -> None:
         """Makes a port without connections.
 
@@ -85,12 +92,14 @@ class Connections:
           limits: Bounds of the connections; None are the config's defaults.
           counts: Where connections and what became of them are counted; None keeps counts of its own.
           origins: Web pages whose scripts may open a WebSocket; None allows any.
+          partial: Counts bodies that are not whole yet, together with other ports; None counts those of this one.
         """
         self.service = service
         self.origins = origins
         self.max_body_bytes = max_body_bytes
         self.max_frame_bytes = min(max_body_bytes + MAX_ENVELOPE_BYTES, MAX_FRAME_BYTES)
         self.limits = ConnectionLimits() if limits is None else limits
+        self.partial = partial_bodies(self.limits) if partial is None else partial
         self.counts: Counter[str] = Counter() if counts is None else counts
         self.failures = Failures(self.counts)
         self.loop = asyncio.get_running_loop()

@@ -5,7 +5,7 @@ from collections import deque
 from collections.abc import Sequence
 from typing import ClassVar, Final, Generic, Protocol, TypeVar
 
-from app.errors import StepError
+from app.errors import OverloadedError, StepError
 from deployments.listener.connection import Connection
 from deployments.listener.port import Connections
 
@@ -27,14 +27,21 @@ class Reader(Protocol[Read_co]):
     def partial(self) -> bool:
         """Whether a request has begun to come that is not whole yet."""
 
+    @property
+    def held_bytes(self) -> int:
+        """Bytes of a request that is not whole yet."""
+
     def feed(self, data: bytes) -> Sequence[Read_co]:
         """Returns the requests that these bytes complete."""
+
+    def refuse(self, error: StepError) -> None:
+        """Lets the request go that has begun, and reads nothing more; the error is the failure from now on."""
 
 
 class RequestConnection(Connection, ABC, Generic[Request]):
     """A connection that takes requests; a bounded number of them is under way, the others wait unread."""
 
-    __slots__ = ("_last_taken", "_reader", "_reading", "_waiting")
+    __slots__ = ("_held_bytes", "_last_taken", "_reader", "_reading", "_waiting")
 
     most_under_way: ClassVar[int] = MAX_UNDER_WAY
     """Requests under way; then it is read no further until replies have left."""
@@ -45,6 +52,8 @@ class RequestConnection(Connection, ABC, Generic[Request]):
         self._waiting: deque[Request] = deque()
         """Requests that came in one piece with too many others."""
         self._reading = True
+        self._held_bytes = 0
+        """Bytes of a request that is not whole yet, as they are counted for all connections."""
         self._last_taken = False
         """Whether the last request is there: what follows is neither run nor answered."""
 
@@ -53,7 +62,10 @@ class RequestConnection(Connection, ABC, Generic[Request]):
         self._fed += len(data)
         if self._last_taken:
             return
-        for request in self._reader.feed(data):
+        requests = self._reader.feed(data)
+        if self._reader.held_bytes != self._held_bytes:
+            self._hold(self._reader.held_bytes)
+        for request in requests:
             self._taken += 1
             if self._waiting or self._under_way() >= self.most_under_way:
                 self._waiting.append(request)
@@ -65,6 +77,11 @@ class RequestConnection(Connection, ABC, Generic[Request]):
             self._take_last(self._reader.failure)
         if self._under_way() >= self.most_under_way or not self._reading:
             self._regulate()
+
+    def connection_lost(self, exc: Exception | None) -> None:
+        """Forgets the transport, and what had come of a request."""
+        self._count_held(0)
+        super().connection_lost(exc)
 
     def eof_received(self) -> bool:
         """Keeps the connection until the requests under way are answered."""
@@ -94,6 +111,21 @@ class RequestConnection(Connection, ABC, Generic[Request]):
     @abstractmethod
     def _under_way(self) -> int:
         """Returns how many requests have been begun whose reply has not left."""
+
+    def _hold(self, held_bytes: int) -> None:
+        """Counts what has come of a request; refuses it where it grows beyond what all connections may hold."""
+        grows = held_bytes > self._held_bytes
+        if self._count_held(held_bytes) or not grows:
+            return
+        self._port.counts["partial_refused"] += 1
+        most_mb = self._port.partial.most_bytes / 2**20
+        self._reader.refuse(OverloadedError(f"requests that are not whole yet hold the {most_mb:g} MiB that they may"))
+        self._count_held(self._reader.held_bytes)
+
+    def _count_held(self, held_bytes: int) -> bool:
+        fits = self._port.partial.change(held_bytes - self._held_bytes)
+        self._held_bytes = held_bytes
+        return fits
 
     def _replied(self) -> None:
         """Begins requests that wait, now that a reply has left, and ends the connection behind the last one."""

@@ -48,3 +48,13 @@ def test_a_gateway_of_no_known_kind_is_refused() -> None:
     with pytest.raises(ValidationError, match="use_gateway"):
         actor(use_gateway="both")
     assert actor(use_gateway=None).use_gateway is None
+
+
+def test_a_bound_on_partial_bodies_below_one_body_is_refused() -> None:
+    with pytest.raises(ValidationError, match="would never come whole"):
+        actor(connections={"max_partial_mb": 8})
+
+
+def test_a_gateway_has_no_grpc_port() -> None:
+    with pytest.raises(ValidationError, match="the gateway speaks no gRPC"):
+        actor(grpc_port=50051, use_gateway="head")

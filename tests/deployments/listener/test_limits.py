@@ -86,6 +86,50 @@ async def test_a_large_body_that_gets_on_is_not_cut_however_long_it_takes() -> N
         assert listener.connections.counts["connections_slow"] == 1
 
 
+LARGE_BYTES = 2**20
+HALF = {
+    "an HTTP body": b"POST /step HTTP/1.1\r\nContent-Length: %d\r\n\r\n" % LARGE_BYTES + bytes(LARGE_BYTES // 2),
+    "a frame of Bray's": bray("s", "tick", bytes(LARGE_BYTES))[: LARGE_BYTES // 2],
+    "a native frame": native(step(1, "s", bytes(LARGE_BYTES)))[: LARGE_BYTES // 2],
+}
+
+
+@pytest.mark.parametrize("half", HALF.values(), ids=HALF)
+async def test_bodies_that_are_not_whole_are_bounded_over_all_connections(half: bytes) -> None:
+    async with (
+        listening(EchoService(), max_body_bytes=2 * LARGE_BYTES, max_partial_mb=1.25) as listener,
+        listener.client() as first,
+        listener.client() as second,
+        listener.client() as third,
+    ):
+        partial, counts = listener.connections.partial, listener.connections.counts
+        first.send(half)
+        second.send(half)
+        await eventually(lambda: partial.held_bytes >= LARGE_BYTES - 200)
+        third.send(half)
+        if half == HALF["an HTTP body"]:
+            reply = await third.reply()
+            assert (reply.status, reply.headers["connection"]) == (429, "close")
+        elif half == HALF["a native frame"]:
+            assert (await native_reply(third)).error.code == "overloaded"
+        assert await ends(third)
+        assert counts["partial_refused"] == 1
+        assert partial.held_bytes <= LARGE_BYTES
+        for client in (first, second):
+            await client.close()
+        await eventually(lambda: partial.held_bytes == 0)
+
+
+async def test_a_body_that_is_whole_is_not_counted_any_more() -> None:
+    async with listening(EchoService(), max_body_bytes=2 * LARGE_BYTES, max_partial_mb=1.5) as listener:
+        async with listener.client() as client:
+            for _ in range(3):
+                client.send(post("/a", b"x" * LARGE_BYTES))
+                assert (await client.reply()).status == 200
+                assert listener.connections.partial.held_bytes == 0
+        assert listener.connections.counts["partial_refused"] == 0
+
+
 async def test_a_silent_connection_is_closed_and_a_busy_one_is_not() -> None:
     service = EchoService()
     async with (
