@@ -1,4 +1,4 @@
-"""Makes weights a registered model version."""
+"""Makes published weights a registered model version, or a clone."""
 
 import tempfile
 from dataclasses import dataclass
@@ -6,9 +6,12 @@ from pathlib import Path
 from typing import Final
 
 from app.config.root import ExperimentConfig
+from app.models.lineage import Clone
 from app.models.module import build_module, hash_of
+from app.models.pool import Source
 from app.models.saved import SavedModel, read_meta, write_model
 from app.stores.mlflow_store import ModelRegistry
+from app.stores.model_sources import ModelSources
 from app.stores.trial import Trial
 from app.types import Version
 from train.tracking import Tracker
@@ -40,10 +43,7 @@ def promote(
       ModelMismatchError: The weights are no longer kept.
       TrackingError: MLflow does not take them.
     """
-    own = config.models[model]
-    module = build_module(own.factory, own.kwargs, config.run.seed)
-    arrays = trial.weights(model).load(told.version)
-    saved = SavedModel(own.factory, own.kwargs, hash_of(module), str(told.version), arrays)
+    saved = _published(config, model, trial, told.version)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_model(folder, saved, {"step": told.step})
@@ -60,6 +60,27 @@ def promote(
         return registry.register(f"{config.run.project}.{model}", folder, run_id, tags, CHAMPION)
 
 
+def clone_version(
+    config: ExperimentConfig, model: str, trial: Trial, told: Told, sources: ModelSources, *, frozen: bool
+) -> Clone:
+    """Sets published weights apart, as a child of the clone that their training began with, and returns the clone.
+
+    Raises:
+      ModelMismatchError: The weights are no longer kept.
+      CheckpointError: The clone cannot be written.
+    """
+    saved = _published(config, model, trial, told.version)
+    parent = None if told.parent is None else sources.references.owner(sources.home / told.parent)
+    origin = f"version {told.version} of {model}"
+    return sources.pool.clone(Source(saved, origin, parent, told.step), model, frozen=frozen)
+
+
 def version_tags(**known: str | float | None) -> dict[str, str]:
     """Returns the tags of a model version; what is None has none."""
     return {name: str(value) for name, value in known.items() if value is not None}
+
+
+def _published(config: ExperimentConfig, model: str, trial: Trial, version: Version) -> SavedModel:
+    own = config.models[model]
+    module = build_module(own.factory, own.kwargs, config.run.seed)
+    return SavedModel(own.factory, own.kwargs, hash_of(module), str(version), trial.weights(model).load(version))

@@ -7,12 +7,14 @@ from typing import Final
 from app.config.root import ExperimentConfig
 from app.errors import TrackingError
 from app.metrics.tensorboard import TensorBoardWriter
+from app.models.lineage import Clone
 from app.stores.mlflow_store import ModelRegistry, tracking_uri
+from app.stores.model_sources import ModelSources
 from app.stores.trial import Trial
 from app.types import Version
 from train.mlflow_run import TrackedTrial, git_commit
 from train.monitor import Monitor
-from train.promote import Told, promote
+from train.promote import Told, clone_version, promote
 from train.run import TrainingRun
 from train.tracking import Tracker
 
@@ -45,6 +47,7 @@ class TrainingSession:
         self._tracker = Tracker(self.uri, home, tracked)
         self._tracker.check()
         self._registry = ModelRegistry(self.uri, home)
+        self._sources = ModelSources(config, home)
         self.tensorboard = home / config.run.trial / "tensorboard"
         writer = (
             TensorBoardWriter(self.tensorboard / time.strftime("%Y%m%d-%H%M%S"))
@@ -70,8 +73,17 @@ class TrainingSession:
         """
         self._monitor.track()
         model = self._config.trainers[self.training.name].model
-        told = Told(version, self.trial.metrics.progress(1).updates, self.training.parent, rating)
-        return promote(self._config, model, self.trial, told, self._tracker, self._registry)
+        return promote(self._config, model, self.trial, self._told(version, rating), self._tracker, self._registry)
+
+    def clone(self, version: Version, *, frozen: bool) -> Clone:
+        """Sets weights apart as a clone of the trial.
+
+        Raises:
+          ModelMismatchError: The weights are no longer kept.
+          CheckpointError: The clone cannot be written.
+        """
+        model = self._config.trainers[self.training.name].model
+        return clone_version(self._config, model, self.trial, self._told(version), self._sources, frozen=frozen)
 
     def log_evaluation(self, mean_return: float, min_return: float) -> None:
         """Logs what evaluation games of the newest update returned."""
@@ -102,3 +114,6 @@ class TrainingSession:
         """Writes what is left to MLflow and TensorBoard and ends the run."""
         self._monitor.close(CLOSE_TIMEOUT_S)
         self._tracker.close("FINISHED" if succeeded else "FAILED", CLOSE_TIMEOUT_S)
+
+    def _told(self, version: Version, rating: float | None = None) -> Told:
+        return Told(version, self.trial.metrics.progress(1).updates, self.training.parent, rating)

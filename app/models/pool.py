@@ -35,7 +35,7 @@ class Source:
     origin: str
     """What they are, as a user names it."""
     parent: str | None = None
-    """The clone that they are of; None where they are of none."""
+    """The clone of the same pool that they are of; None where they are of none."""
     step: int | None = None
     """Updates that they have seen; None where that is unknown."""
 
@@ -67,13 +67,15 @@ class ModelPool:
             trainer of its own may go on from it; each call makes another one.
 
         Raises:
-          CheckpointError: It cannot be written.
+          CheckpointError: It cannot be written, or its parent is none of this pool.
         """
         content = content_hash(source.saved.arrays, source.saved.spec_hash)
         try:
             self._remove_left_overs()
             for _ in range(TRIES_MAX):
                 lineage = self.lineage()
+                if source.parent is not None:
+                    lineage.find(source.parent)
                 known = lineage.same(content, source.parent, source.origin) if frozen else None
                 if known is not None:
                     return known

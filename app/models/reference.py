@@ -71,13 +71,15 @@ class ModelReferences:
         Raises:
           CheckpointError: There is no such model, or it is damaged.
         """
-        folder, clone = self.find(reference), self.clone(reference)
-        if clone is not None and folder.parent.name == CLONES:
-            return ModelPool(clone[0]).read(clone[1].id)
+        folder = self.find(reference)
         step = read_meta(folder).get("step")
         origin = next((str(folder.relative_to(p)) for p in self._places if folder.is_relative_to(p)), str(folder))
-        parent = None if clone is None else clone[1].id
-        return Source(read_model(folder), origin, parent, step if isinstance(step, int) else None)
+        return Source(read_model(folder), origin, self.owner(folder), step if isinstance(step, int) else None)
+
+    def owner(self, folder: Path) -> str | None:
+        """Returns the clone of the own trial that a folder is, or lies in; None where there is none."""
+        own = self._places[0] / CLONES
+        return folder.relative_to(own).parts[0] if folder.is_relative_to(own) and folder != own else None
 
     def _find(self, reference: str) -> Path:
         path = Path(reference).expanduser()

@@ -21,6 +21,7 @@ class ModelSources:
           config: Names the trial and the experiment store.
           home: State root of the project.
         """
+        self.home = home
         self.pool = ModelPool(home / config.run.trial / CLONES)
         self.references = ModelReferences(home, config.run.trial)
         self._registry = ModelRegistry(tracking_uri(config.tracking.mlflow_uri, home), home)

@@ -182,6 +182,12 @@ def test_an_unknown_clone_names_the_folder_and_what_is_there(pool: ModelPool, tm
         pool.read("ff")
 
 
+def test_a_parent_that_is_not_in_the_pool_is_refused(pool: ModelPool) -> None:
+    with pytest.raises(CheckpointError, match="there is no clone 'ff'; there are no clones"):
+        pool.clone(source(parent="ff"), "main", frozen=True)
+    assert len(pool.lineage()) == 0
+
+
 def test_clones_that_are_made_at_the_same_time_get_ids_of_their_own(pool: ModelPool) -> None:
     with ThreadPoolExecutor(8) as threads:
         made = list(threads.map(lambda _: pool.clone(source(), "main", frozen=False), range(16)))

@@ -46,6 +46,16 @@ def test_a_clone_is_found_in_the_own_trial_and_by_name_in_another(references: Mo
         references.find(f"clones/{other.id}")
 
 
+def test_a_clone_of_another_trial_is_the_origin_and_not_the_parent(references: ModelReferences, tmp_path: Path) -> None:
+    other = ModelPool(tmp_path / "other" / "clones").clone(Source(saved(2), "x"), "main", frozen=True)
+    source = references.read(f"other/clones/{other.id}")
+    assert (source.origin, source.parent) == (f"other/clones/{other.id}", None)
+    own = ModelPool(tmp_path / "mine" / "clones")
+    copy = own.clone(source, "main", frozen=True)
+    assert (copy.id, copy.parent) == (other.id, None)  # Of equal content, so their ids are equal, too.
+    assert list(own.lineage()) == [copy]
+
+
 def test_a_checkpoint_is_found_by_number_and_as_the_latest(references: ModelReferences, tmp_path: Path) -> None:
     for trial, first in (("mine", 1), ("other", 3)):
         model_at(tmp_path / trial / "checkpoints" / "000001-0000000005", first)
@@ -86,6 +96,7 @@ def test_a_trainable_clone_is_what_its_trainer_has_made_of_it(references: ModelR
     assert (got.parent, got.step) == (made.id, 5)
     assert got.origin == f"clones/{made.id}/checkpoints/000001-0000000009"
     assert value_of(references, f"clones/{made.id}/checkpoints/9") == 8
+    assert references.read(f"clones/{made.id}/checkpoints/9").parent == made.id
 
 
 def test_any_folder_with_a_model_will_do(references: ModelReferences, tmp_path: Path) -> None:

@@ -13,8 +13,10 @@ from app.models.module import build_module, hash_of, to_arrays
 from app.models.pool import ModelPool, Source
 from app.models.reference import ModelReferences
 from app.models.saved import SavedModel
+from app.stores.model_sources import ModelSources
 from app.types import Version
 from train.checkpoint import Checkpoints
+from train.promote import Told, clone_version
 
 from .service import RL, Cluster, Service, playing
 from .training import trainer, wait_for_end
@@ -65,10 +67,18 @@ def test_a_trainable_clone_begins_with_its_parents_weights_and_saves_with_itself
     assert content_hash(first, hash_of(service.module(0))) == frozen.hash
     trained = ModelReferences(home, TRIAL).read(f"clones/{trainable.id}")
     assert (trained.step, trained.parent) == (2, trainable.id)
-    assert content_hash(trained.saved.arrays, trained.saved.spec_hash) != frozen.hash
+    assert _hash(trained.saved) != frozen.hash
     assert not (home / TRIAL / "checkpoints").exists()
+    sources = ModelSources(service.config, home)
+    told = Told(newest, 2, run.parent)
+    child = clone_version(service.config, "main", service.trial, told, sources, frozen=True)
+    assert (child.hash, child.parent, child.step) == (_hash(trained.saved), trainable.id, 2)
     kept = ModelPool(home / TRIAL / "clones").read(frozen.id).saved
-    assert content_hash(kept.arrays, kept.spec_hash) == frozen.hash
+    assert _hash(kept) == frozen.hash
+
+
+def _hash(saved: SavedModel) -> str:
+    return content_hash(saved.arrays, saved.spec_hash)
 
 
 def test_a_start_that_reuses_keeps_what_exists_and_counts_anew(service: Service, home: Path, trainable: Clone) -> None:

@@ -44,12 +44,14 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
+@pytest.mark.mlflow
 def test_a_registered_version_is_read_under_its_number(config: ExperimentConfig, home: Path) -> None:
     got = ModelSources(config, home).read(f"models:/{NAME}@champion")
     assert (got.origin, got.step, got.parent) == (f"models:/{NAME}/1", 10, None)
     assert got.saved.arrays["w"].tolist() == [1, 1]
 
 
+@pytest.mark.mlflow
 def test_a_registered_version_that_must_stay_becomes_a_frozen_clone_once(config: ExperimentConfig, home: Path) -> None:
     sources = ModelSources(config, home)
     folders = {sources.folder(f"models:/{NAME}{end}", "main") for end in ("@champion", "/1", "@challenger")}
@@ -58,6 +60,7 @@ def test_a_registered_version_that_must_stay_becomes_a_frozen_clone_once(config:
     assert len(folders) == 2
 
 
+@pytest.mark.mlflow
 def test_a_registered_clone_is_known_as_the_parent_where_it_is_there(config: ExperimentConfig, home: Path) -> None:
     pool = ModelPool(home / "mine" / "clones")
     clone = pool.clone(Source(saved(5.0), "x"), "main", frozen=True)
@@ -77,6 +80,7 @@ def test_names_of_files_need_no_registry(config: ExperimentConfig, tmp_path: Pat
     assert not (tmp_path / "mlflow.db").exists()
 
 
+@pytest.mark.mlflow
 def test_what_is_not_there_names_what_is(config: ExperimentConfig, home: Path) -> None:
     with pytest.raises(TrackingError, match=rf"no models:/{NAME}@loser in .*aliases .*champion"):
         ModelSources(config, home).read(f"models:/{NAME}@loser")
@@ -84,6 +88,7 @@ def test_what_is_not_there_names_what_is(config: ExperimentConfig, home: Path) -
         ModelSources(config, home).read("nothing")
 
 
+@pytest.mark.mlflow
 def test_versions_are_listed_newest_first_with_aliases_and_tags(home: Path) -> None:
     registry = ModelRegistry(tracking_uri(None, home), home)
     oldest = registry.versions(NAME)[-1]

@@ -161,6 +161,7 @@ def test_a_trainable_or_damaged_clone_is_not_registered(home: Path, capsys: pyte
     assert not (home / "mlflow.db").exists()
 
 
+@pytest.mark.mlflow
 def test_a_frozen_clone_is_registered_with_its_lineage(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     source = Source(SavedModel("a:b", {}, "0123", "2.8", {"w": np.ones(2)}), "somewhere", None, 40)
     pool = ModelPool(home / "mine" / "clones")
