@@ -126,6 +126,9 @@ class Contents:
         for selector in self._selectors:
             selector.begin(self.held.capacity_rows)
         self._tell(self.held.slots)
+        if self._max_reuse is not None:  # The other table may have allowed more.
+            spent = self.held.sampled[self.held.slots] >= self._max_reuse
+            self.remove(self.held.slots[spent], Removal.REUSED)
 
     def _tell(self, slots: NDArray[np.intp]) -> None:
         priorities = self.held.priorities[slots]

@@ -6,6 +6,9 @@ import numpy as np
 
 from app.types import RowKind, Rows
 
+IGNORED = 777.0
+"""Reward of a bootstrap row: nothing may look at it."""
+
 
 def trajectory(
     numbers: Iterator[int], rewards: Sequence[float], end: RowKind, *, episode: int = 0, first_tick: int = 0
@@ -19,7 +22,7 @@ def trajectory(
         "action": at.astype(np.int64),
         "action_mask": np.stack([np.ones(rows), at % 2], axis=1).astype(np.uint8),
         "state/0": (at * 10.0).astype(np.float32)[:, None],
-        "reward": np.array([*rewards, 0.0], np.float32),
+        "reward": np.array([*rewards, IGNORED], np.float32),
         "kind": np.array([RowKind.STEP] * len(rewards) + [end], np.int8),
         "weight": np.array([1.0] * len(rewards) + [0.0], np.float32),
         "episode": np.full(rows, episode, np.int64),

@@ -350,6 +350,18 @@ def test_a_restored_table_goes_on_as_if_nothing_had_happened() -> None:
     assert sum(isinstance(seen, list) for seen in expected) > 9
 
 
+def test_rows_that_were_sampled_more_often_than_is_allowed_now_leave_with_the_restore() -> None:
+    patient, hasty = (table_of(4, OldestFirst(), largest=2, max_reuse=reuse) for reuse in (3, 2))
+    patient.insert(rows_of(0, 1, 2))
+    for _ in range(2):
+        patient.sample(2)
+    hasty.load_state_dict(patient.state_dict())
+    assert len(hasty) == 1
+    assert removed(hasty) == {"reused": 2}
+    assert numbers_of(hasty.sample(1)) == [2]
+    assert hasty.stats().sampled == 5
+
+
 def test_a_table_of_other_columns_is_not_taken_over() -> None:
     state = table_of(4, UniformSampler()).state_dict()
     state["row/number"] = state["row/number"].astype(np.float32)
