@@ -4,9 +4,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.algorithms.n_step import n_step_returns
 from app.replay.n_step import n_step, transition_columns
 from app.types import RowKind, Rows
 from tests.replay.rows import columns_of, joined, trajectory
@@ -115,6 +117,23 @@ def test_a_return_is_the_discounted_sum_of_the_rewards_on_the_way(
         assert reached(got)[at] == at + len(window)
         dead = end is TERMINATED and at + len(window) == len(values)
         assert got["discount"][at] == pytest.approx(0.0 if dead else gamma ** len(window), rel=1e-6)
+
+
+@given(st.lists(st.tuples(rewards.filter(bool), ends), min_size=1, max_size=4), st.integers(1, 6))
+def test_the_targets_are_the_n_step_returns_of_the_algorithms(
+    batch: list[tuple[list[float], RowKind]], steps: int
+) -> None:
+    numbers, gamma = count(), 0.5
+    rows = joined(*(trajectory(numbers, values, end) for values, end in batch))
+    got = n_step(rows, steps, gamma)
+    worth = np.cos(np.arange(len(rows["reward"])))  # Any value of each row's state.
+    dead = np.concatenate([[0.0] * (len(values) - 1) + [end is TERMINATED] for values, end in batch])
+    cut = np.concatenate([[0.0] * (len(values) - 1) + [1.0] for values, _ in batch])
+    at = np.flatnonzero(rows["kind"] == STEP)
+    columns = (rows["reward"][at], gamma * (1 - dead), worth[at + 1], cut)
+    expected = n_step_returns(*(torch.tensor(column, dtype=torch.float64)[:, None] for column in columns), n=steps)
+    targets = got["reward"] + got["discount"] * worth[reached(got)]
+    np.testing.assert_allclose(targets, expected[:, 0].numpy(), rtol=1e-5, atol=1e-5)
 
 
 def test_rows_without_a_step_make_no_transition() -> None:

@@ -152,6 +152,26 @@ def test_rows_without_a_priority_get_the_highest_known() -> None:
     assert chances == pytest.approx({0: 7 / 15, 1: 1 / 15, 2: 7 / 15})
 
 
+def test_rows_are_drawn_by_their_present_priorities_in_a_ring_that_was_written_over() -> None:
+    table = table_of(13, Prioritized(1.0, 0.5), largest=130, seed=8)
+    table.insert(rows_of(*range(10)), np.arange(10.0))
+    first = table.sample(130)
+    assert first is not None
+    table.insert(rows_of(*range(10, 23)), np.full(13, 2.0))  # Rows 0 … 9 are gone.
+    assert table.update(first.keys, np.full(130, 99.0)) == 130
+    second = table.sample(130)
+    assert second is not None
+    table.update(second.keys, np.array([float(number - 10) for number in numbers_of(second)]))
+    changed = set(numbers_of(second))
+    mass = np.array([number - 10 + 0.5 if number in changed else 2.5 for number in range(10, 23)])
+    found = np.zeros(13)
+    for _ in range(100):
+        found += np.bincount(np.array(numbers_of(table.sample(130))) - 10, minlength=13)
+    expected = mass / mass.sum() * found.sum()
+    assert ((found - expected) ** 2 / expected).sum() < 32.91  # Exceeded once in 1,000 times by independent draws.
+    assert len(changed) == 13
+
+
 def test_the_lowest_priorities_make_room() -> None:
     table = table_of(3, OldestFirst(), RemoveLowestPriority(), largest=3)
     table.insert(rows_of(0, 1, 2), np.array([5.0, 1.0, 3.0]))
