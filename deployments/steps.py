@@ -7,6 +7,8 @@ from typing import TYPE_CHECKING, Protocol
 from app.errors import AgentError, BadRequestError, StepError
 from app.wire.compression import deflate, inflate
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
+from app.wire.messages import answer_batch
+from app.wire.proto_batches import PROTOBUF, is_protobuf, proto_batch_of
 from app.wire.routes import unserved
 from app.wire.step_batches import batch_of, batch_reply
 from app.wire.step_fields import check_protocol, parse_whole, step_of
@@ -105,6 +107,10 @@ class StepService:
         body = request.body if encoding is None else inflate(request.body, encoding, self._max_body_bytes)
         if request.path == "/step":
             return _reply(await self._anywhere(step_of(request.fields, body)))
+        if is_protobuf(request.fields):
+            steps = proto_batch_of(request.fields, body)
+            answers = await self._batch(steps)
+            return HttpReply(200, answer_batch(steps, answers), PROTOBUF, _version_header(answers))
         steps = batch_of(request.fields, body)
         answers = await self._batch(steps)
         return HttpReply(200, batch_reply(steps, answers), headers=_version_header(answers))

@@ -9,7 +9,7 @@ import orjson
 
 from app.client.answer import JSON, Answer, read_answer
 from app.client.errors import StepFailedError, UnreadableReplyError, failure_of
-from app.client.game import TICK
+from app.client.game import START, TICK
 from app.client.game_client import GameClient
 from app.client.outgoing import Outgoing
 from app.client.session import Session
@@ -38,7 +38,7 @@ async def play_batch(client: GameClient, steps: Sequence[Step]) -> list[Answer |
       StepFailedError: The request as a whole was refused.
       ServiceUnreachableError: No service answered in time.
       SessionClosedError: A step does not fit what its session is at; nothing was sent.
-      ValueError: A session has no id.
+      ValueError: A session without an id does more than start; nothing was sent.
     """
     sessions = {step.session.order: step.session for step in steps}
     async with AsyncExitStack() as turns:
@@ -70,13 +70,15 @@ def _prepared(steps: Sequence[Step]) -> list[Outgoing]:
 
 
 def _next(step: Step) -> Outgoing:
-    if not step.session.id:
-        raise ValueError("a session is named before its steps stand in a batch: give a session id or a game")
+    if not step.session.id and step.kind != START:
+        raise ValueError("a session without an id is started before its ticks stand in a batch")
     return step.session.course.next(step.kind, step.body, plain=True)
 
 
 def _item(session: Session, step: Outgoing) -> StepItem:
     item: StepItem = {"session": session.id, "kind": step.kind, "seq": step.seq}
+    if not session.id:
+        item["idempotency_key"] = session.once
     if session.settings.purpose is not None:
         item["purpose"] = session.settings.purpose.value
     if step.headers["content-type"] != JSON:
@@ -91,7 +93,7 @@ def _outcome(step: Step, sent: Outgoing, answer: StepAnswer) -> Answer | StepFai
     if (fault := answer.get("error")) is not None:
         session.course.refused(sent)
         return failure_of(fault["code"], fault["message"])
-    session.took(sent, None, answer.get("resumed_at"))
+    session.took(sent, answer["session"], answer.get("resumed_at"))
     try:
         return read_answer(answer, sent.seq, session.settings.reply_type)
     except UnreadableReplyError as error:

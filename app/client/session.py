@@ -76,7 +76,8 @@ class Session:
         """Grows from session to session: who needs several takes them in this order."""
         self._client = client
         self._route = Route()
-        self._once = "" if session else secrets.token_hex(16)
+        self.once = "" if session else secrets.token_hex(16)
+        """Key under which the service names the session, however often the start is sent; empty where it has an id."""
         self._turn = asyncio.Lock()
         self._waiting = 0
 
@@ -206,7 +207,7 @@ class Session:
         if self.course.session:
             headers["session"] = self.course.session
         elif step.kind == START:
-            headers["idempotency-key"] = self._once
+            headers["idempotency-key"] = self.once
         if self.settings.purpose is not None:
             headers["purpose"] = self.settings.purpose.value
         if deadline_ms is not None:

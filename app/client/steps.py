@@ -25,6 +25,7 @@ class StepItem(TypedDict):
     body: NotRequired[object]
     body_b64: NotRequired[str]
     purpose: NotRequired[str]
+    idempotency_key: NotRequired[str]
 
 
 class StepFault(TypedDict):

@@ -85,7 +85,14 @@ _FILE: Final = (
     Parameter("If-None-Match", "header", TEXT, "``ETag`` of the file that the client has."),
 )
 _ITEM: Final = _object(
-    session=TEXT, kind=_KIND, seq=WHOLE, purpose=_PURPOSE, deadline_ms=WHOLE, body=ANYTHING, body_b64=TEXT
+    session=TEXT,
+    kind=_KIND,
+    seq=WHOLE,
+    purpose=_PURPOSE,
+    deadline_ms=WHOLE,
+    body=ANYTHING,
+    body_b64=TEXT,
+    idempotency_key=TEXT,
 )
 _ANSWER: Final = _object(session=TEXT, body=ANYTHING, body_b64=TEXT, error=_object(code=TEXT, message=TEXT))
 

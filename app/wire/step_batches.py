@@ -8,7 +8,7 @@ import orjson
 
 from app.errors import BadPayloadError, BadRequestError, StepError
 from app.types import Purpose
-from app.wire.step_fields import checked_session, credentials_of, parse_kind, parse_purpose, parse_whole
+from app.wire.step_fields import checked_session, credentials_of, minted_once, parse_kind, parse_purpose, parse_whole
 from app.wire.steps import Body, Credentials, Json, JsonBody, StepReply, StepRequest, error_text, parse_json
 
 MAX_BATCH_STEPS: Final = 4096
@@ -55,10 +55,13 @@ def _item(
         raise BadRequestError("session and kind are text")
     if seq is not None and (not isinstance(seq, int) or isinstance(seq, bool) or seq < 0):
         raise BadRequestError(f"seq is {seq!r}; allowed is a whole number from 0")
-    own_purpose, own_deadline = item.get("purpose"), item.get("deadline_ms")
+    own_purpose, own_deadline, once = item.get("purpose"), item.get("deadline_ms"), item.get("idempotency_key", "")
+    if not isinstance(once, str):
+        raise BadRequestError(f"idempotency_key is a {type(once).__name__}; allowed is text")
+    parsed = parse_kind(kind, session)
     return StepRequest(
-        session=checked_session(session),
-        kind=parse_kind(kind, session),
+        session=checked_session(session) or minted_once(parsed, once),
+        kind=parsed,
         body=_item_body(item),
         purpose=purpose if own_purpose is None else parse_purpose(str(own_purpose)),
         seq=seq,

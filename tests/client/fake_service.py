@@ -132,6 +132,7 @@ class FakeService:
             return self._serve_step(link, purpose, headers, body)
         answers = []
         for item in orjson.loads(body):
+            item["session"] = item["session"] or self._minted(item["idempotency_key"])
             code, value = self._item(link, item.get("purpose", purpose), item)
             answers.append({"session": item["session"]} | _outcome(item["kind"], code, value))
         return 200, answers, ""

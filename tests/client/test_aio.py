@@ -321,11 +321,22 @@ async def test_a_batch_of_steps_that_cannot_be_sends_nothing() -> None:
         session = await client.start("a")
         with pytest.raises(SessionClosedError, match="already started"):
             await client.steps([Step(session, {}), Step(session, {}, "start")])
-        with pytest.raises(ValueError, match="a session is named before"):
-            await client.steps([Step(session, {}), Step(client.session(), None, "start")])
+        unnamed = client.session()
+        with pytest.raises(ValueError, match="is started before its ticks"):
+            await client.steps([Step(session, {}), Step(unnamed, None, "start"), Step(unnamed, {})])
         with pytest.raises(TypeError, match="a body is bytes, a protobuf message or JSON; got a object"):
             await session.tick(object())
         assert (await session.tick({})).seq == 1
+
+
+async def test_sessions_without_an_id_are_started_in_one_batch_and_named_by_the_service() -> None:
+    async with fake_service(newest) as service, Client(service.url) as client:
+        sessions = [client.session() for _ in range(3)]
+        await client.steps([Step(session, None, "start") for session in sessions])
+        assert len({session.id for session in sessions} - {""}) == 3
+        await client.steps([Step(session, {"t": at}) for at, session in enumerate(sessions)])
+        assert service.posts == 2
+    assert [service.sessions[session.id].bodies("tick") for session in sessions] == [[{"t": at}] for at in range(3)]
 
 
 async def test_two_batches_over_the_same_sessions_do_not_wait_for_each_other_for_ever() -> None:

@@ -13,6 +13,7 @@ from app.errors import (
     StepError,
 )
 from app.types import Purpose, SessionId, StepKind, Version
+from app.wire import messages_pb2 as pb
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest, refusal
 from app.wire.http_reader import HttpReader
 from app.wire.routes import unserved
@@ -143,6 +144,33 @@ async def test_a_batch_is_answered_in_its_order_and_each_session_in_turn() -> No
     assert [answer["session"] for answer in answers[:8]] == ["a", "b", "a", "nobody", "b", "a", "a", "a"]
     assert answers[8]["session"] == "minted-1"
     assert table.agent("a").ticks == [9]
+
+
+async def test_a_batch_may_be_a_protobuf_message_and_is_answered_by_one() -> None:
+    table = Table()
+    answerer = service(table)
+    frame = pb.Batch(
+        steps=[
+            pb.Step(session="a", kind=pb.KIND_START),
+            pb.Step(session="b", kind=pb.KIND_START, purpose=pb.PURPOSE_PLAY),
+            pb.Step(session="a", body=b"1"),
+            pb.Step(session="nobody", body=b"2"),
+        ]
+    )
+    asked = request("/steps", frame.SerializeToString(), content_type="application/x-protobuf", purpose="evaluate")
+    reply = await answerer.answer(asked)
+    assert (reply.status, reply.content_type) == (200, b"application/x-protobuf")
+    answers = pb.AnswerBatch.FromString(reply.body).answers
+    assert [answer.body for answer in answers] == [b'{"echo":null}', b'{"echo":null}', b'{"echo":1}', b""]
+    assert answers[3].error.code == "session_unknown"
+    assert [table.agent(name).purpose for name in "ab"] == [Purpose.EVALUATE, Purpose.PLAY]
+
+
+async def test_a_body_that_is_no_protobuf_batch_runs_nothing() -> None:
+    table = Table()
+    with pytest.raises(BadPayloadError, match="no Batch"):
+        await service(table).answer(request("/steps", b"\xff[]", content_type="application/protobuf"))
+    assert table.made == []
 
 
 async def test_the_headers_purpose_is_the_items_default() -> None:

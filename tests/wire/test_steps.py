@@ -185,6 +185,15 @@ def test_an_answer_that_is_no_json_is_the_agents_failure(value: Any) -> None:
         write_json(value)
 
 
+def test_an_unnamed_start_in_a_batch_is_minted_once_by_its_key() -> None:
+    items: list[dict[str, Any]] = [{"kind": "start", "idempotency_key": key} for key in ("a", "a", "b")]
+    sessions = [step.session for step in batch_of({}, orjson.dumps(items))]
+    assert sessions[0] == sessions[1] == step_of({"step-kind": "start", "idempotency-key": "a"}, b"").session
+    assert sessions[2] not in ("", sessions[0])
+    with pytest.raises(BadRequestError, match="item 0 of /steps: idempotency_key is a int"):
+        batch_of({}, b'[{"kind": "start", "idempotency_key": 3}]')
+
+
 @pytest.mark.parametrize("kind", ["start", "tick"])
 def test_a_start_with_an_idempotency_key_mints_the_same_session_each_time(kind: str) -> None:
     sessions = {step_of({"step-kind": kind, "idempotency-key": key}, b"").session for key in ("a", "a", "b")}
