@@ -133,7 +133,13 @@ def test_a_file_that_is_no_database_is_refused_before_anything_is_written(tmp_pa
 
 
 def test_a_damaged_database_is_named(tmp_path: Path) -> None:
-    (tmp_path / "mlflow.db").write_bytes(b"SQLite format 3\0" + b"\xff" * 4096)
+    file = tmp_path / "mlflow.db"
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("CREATE TABLE t (x)")
+        database.commit()
+    damaged = bytearray(file.read_bytes())
+    damaged[100:200] = b"\xff" * 100  # Behind the file's header: the head of its first page.
+    file.write_bytes(damaged)
     with pytest.raises(TrackingError, match=r"cannot prepare the tracking store .*mlflow\.db"):
         prepare(tracking_uri(None, tmp_path), tmp_path)
 
@@ -153,3 +159,15 @@ def test_a_refusal_is_told_from_a_failure_that_may_pass() -> None:
     assert mlflow_connection.is_refusal(MlflowException("no", error_code=RESOURCE_DOES_NOT_EXIST))
     assert not mlflow_connection.is_refusal(MlflowException("locked", error_code=TEMPORARILY_UNAVAILABLE))
     assert not mlflow_connection.is_refusal(OSError("broken pipe"))
+
+
+def test_a_check_keeps_the_locks_that_this_process_holds(tmp_path: Path) -> None:
+    file = tmp_path / "mlflow.db"
+    with closing(sqlite3.connect(file)) as database:
+        database.execute("PRAGMA journal_mode=WAL")
+        database.execute("CREATE TABLE t (x)")
+        database.commit()
+        check(f"sqlite:///{file}")
+        other = "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT * FROM t'); c.close()"
+        subprocess.run([sys.executable, "-c", other, str(file)], check=True, timeout=30)
+        assert file.with_name("mlflow.db-wal").exists(), "the other process took itself for the last one"
