@@ -152,7 +152,9 @@ class GymAgent(Agent):
         self.context.rng.count = held["rng"]
         self.version = version_of_text(held["version"])
         self._greedy, self._return, self._ticks = held["greedy"], held["return"], held["ticks"]
-        self._acted, self._whole, self._state = held["acted"], held["whole"], held["state"]
+        self._acted, self._whole = held["acted"], held["whole"]
+        states = self._spec.states  # What was packed is read-only, which torch does not know.
+        self._state = states.unflatten([np.array(leaf) for leaf in states.flatten(held["state"])])
         if held["pinned"] is not None:
             self._pinned = await self._hold(Version.parse(held["pinned"]))
         if held["unroll"] is None:

@@ -129,7 +129,8 @@ def decisions(
         if not math.isfinite(log_prob + worth):
             found.append(ValueError(f"the network's log-probability is {log_prob:g} and its value {worth:g}"))
             continue
-        state = spec.states.unflatten([leaf[row] for leaf in states]) if states else None
+        # Copies: a row of the batch would keep all of it, and a row of a single number would be no array.
+        state = spec.states.unflatten([np.array(leaf[row]) for leaf in states]) if states else None
         found.append(Decision(spec.actions.unflatten(action), log_prob, worth, version, state))
     return found
 

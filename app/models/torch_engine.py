@@ -112,5 +112,5 @@ class TorchEngine:
 
 def _array(tensor: Tensor) -> NDArray[np.generic]:
     tensor = tensor.float() if tensor.is_floating_point() else tensor  # numpy has no bfloat16.
-    array: NDArray[np.generic] = tensor.cpu().numpy()
+    array: NDArray[np.generic] = tensor.detach().cpu().numpy()  # A parameter's view is no inference tensor.
     return array
