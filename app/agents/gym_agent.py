@@ -9,7 +9,6 @@ from app.agents.agent import Agent, AgentContext, version_of_text, version_text
 from app.agents.json_arrays import everything_allowed, read_mask, read_observation, write_action
 from app.agents.unroll import Step
 from app.errors import BadPayloadError, ModelMismatchError, SparringError
-from app.models.distributions.action import draws_of
 from app.models.question import GREEDY, Question, first_state
 from app.sessions.session import EndCause
 from app.types import Purpose, RowKind, Version
@@ -66,7 +65,7 @@ class GymAgent(Agent):
         self._pinned: Version | None = None
         self._greedy = context.purpose is Purpose.EVALUATE
         self._unroll = context.unroll
-        self._draws = draws_of(self._spec.actions)
+        self._draws = self._spec.draws
         self._everything = everything_allowed(self._spec)
         self._state: Any = first_state(self._spec)
         """The model's state behind the last tick, nested like the model's; None without one."""

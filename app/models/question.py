@@ -8,7 +8,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.models.distributions.action import act, draws_of
+from app.models.distributions.action import act
 from app.models.distributions.distribution import Mask
 from app.models.spec import ArraySpec, ModelSpec
 from app.nested import Nested, Structure
@@ -71,15 +71,13 @@ def prepare(question: Question, spec: ModelSpec) -> Prepared:
     Raises:
       ValueError: It does not fit the model, or the model is no policy.
     """
-    if not spec.is_policy:
+    if spec.action is None:
         raise ValueError("the model is no policy: it answers with outputs and decides nothing")
-    if question.uniforms and len(question.uniforms) != draws_of(spec.actions):
-        raise ValueError(
-            f"the question brings {len(question.uniforms)} uniform numbers; an action takes {draws_of(spec.actions)}"
-        )
+    if question.uniforms and len(question.uniforms) != spec.draws:
+        raise ValueError(f"the question brings {len(question.uniforms)} uniform numbers; an action takes {spec.draws}")
     inputs = fitting("observation", question.observation, spec.inputs)
     states: Leaves = []
-    if len(spec.states):
+    if spec.states.leaves:
         states = fitting("state", first_state(spec) if question.state is None else question.state, spec.states)
     masks = None if question.mask is None else _masks(question.mask, spec)
     return Prepared([x[None] for x in inputs], [x[None] for x in states], masks, question.uniforms, question.version)
@@ -96,7 +94,7 @@ def fitting(what: str, nested: object, part: Structure[ArraySpec], batch: int = 
     except (ValueError, TypeError) as error:
         raise ValueError(f"the {what} is not nested like the model's: {error}") from error
     for leaf, path, array in zip(part.leaves, part.paths, leaves, strict=True):
-        if not isinstance(array, np.ndarray) or array.shape[batch:] != leaf.shape or array.dtype != leaf.dtype:
+        if not isinstance(array, np.ndarray) or array.shape[batch:] != leaf.shape or array.dtype != leaf.numpy_dtype:
             got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
             name = f"{what}/{path}" if path else what
             behind = " behind a batch axis" if batch else ""
@@ -118,8 +116,7 @@ def decisions(
       version: Who answered.
     """
     *dist_inputs, value = outputs
-    width = draws_of(spec.actions)
-    greedy = (math.nan,) * width
+    greedy = (math.nan,) * spec.draws
     uniforms = np.array([question.uniforms or greedy for question in questions], np.float64)
     whole = act(spec.actions, [np.asarray(x, np.float32) for x in dist_inputs], uniforms, _stacked(spec, questions))
     chosen = [_items(leaf) for leaf in whole.actions]
@@ -160,10 +157,11 @@ def _stacked(spec: ModelSpec, questions: Sequence[Prepared]) -> list[Mask | None
     """Returns the masks of each leaf, [B, choices]; None where no question has one there."""
     if all(question.masks is None for question in questions):
         return [None] * len(spec.actions)
-    stacked: list[Mask | None] = []
-    for at, leaf in enumerate(spec.actions.leaves):
-        masks = [None if question.masks is None else question.masks[at] for question in questions]
-        everything = np.ones(leaf.choices, bool)
-        given = any(mask is not None for mask in masks)
-        stacked.append(np.stack([everything if mask is None else mask for mask in masks]) if given else None)
-    return stacked
+    stacked: list[Mask] = [np.ones((len(questions), leaf.choices), bool) for leaf in spec.actions.leaves]
+    given = [False] * len(stacked)
+    for row, question in enumerate(questions):
+        for at, mask in enumerate(question.masks or ()):
+            if mask is not None:
+                stacked[at][row] = mask
+                given[at] = True
+    return [mask if any_given else None for mask, any_given in zip(stacked, given, strict=True)]

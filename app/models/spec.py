@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
+from app.models.distributions.action import draws_of
 from app.models.distributions.distribution import Distribution
 from app.nested import Nested, Structure
 
@@ -19,10 +20,13 @@ class ArraySpec:
     dtype: str = "float32"
     """numpy name."""
 
+    numpy_dtype: np.dtype[np.generic] = field(init=False, repr=False, compare=False)
+    """The same as numpy compares it, ten times as fast as the name."""
+
     def __post_init__(self) -> None:
         if any(size < 1 for size in self.shape):
             raise ValueError(f"an array spec needs positive sizes, got {self.shape}")
-        np.dtype(self.dtype)
+        object.__setattr__(self, "numpy_dtype", np.dtype(self.dtype))
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +53,8 @@ class ModelSpec:
     """``action`` by leaves; none without one."""
     answers: Structure[ArraySpec] = field(init=False, repr=False, compare=False)
     """What an engine answers, by leaves: a policy's ``dist_inputs`` and its ``value`` behind them, or ``outputs``."""
+    draws: int = field(init=False, repr=False, compare=False)
+    """Uniform numbers that one action is made of; 0 without one."""
 
     def __post_init__(self) -> None:
         if (self.action is None) == (self.outputs is None):
@@ -62,6 +68,7 @@ class ModelSpec:
         for name, nested in parts.items():
             object.__setattr__(self, name, Structure(nested))
         object.__setattr__(self, "actions", actions)
+        object.__setattr__(self, "draws", draws_of(actions))
 
     @property
     def is_policy(self) -> bool:
