@@ -43,6 +43,14 @@ class TrackingError(SparringError):
     """The experiment store cannot be reached or does not hold what was asked for."""
 
 
+class ExportError(SparringError):
+    """A network cannot be written as an ONNX graph, a graph cannot be used, or it answers otherwise than its network."""
+
+
+class ReleaseRefusedError(SparringError):
+    """An exported model plays too differently from its network to be released."""
+
+
 class TreeError(SparringError):
     """A value cannot be written as bytes, or bytes are no such value."""
 

@@ -29,6 +29,7 @@ from deployments.actor import ActorReplica
 from deployments.agents import ActorArgs
 from deployments.gateway_replica import GatewayReplica
 from deployments.model import ModelReplica
+from deployments.models import build_engine
 from deployments.options import actor_options, gateway_options, model_options
 from deployments.port import refuse_taken
 
@@ -108,6 +109,8 @@ def declare_model(config: ExperimentConfig, name: str, module: nn.Module, trial:
     """Declares a model to the weight store, starts the buffers behind it, and returns its checkpoint's weights."""
     fixed = config.run.mode == "deploy" and config.models[name].checkpoint is not None
     trial.weights(name).register(hash_of(module), fixed=fixed)
+    if config.models[name].engine == "onnx":  # Once here, and not by all replicas at the same time.
+        build_engine(config.models[name], config.run.seed, None, trial.directory.info().home)
     if config.run.mode == "train":
         for buffer in {a.buffer for a in config.agents.values() if a.model == name and a.buffer}:
             open_buffer(config, buffer, spec_of(module))
@@ -137,7 +140,8 @@ def load_checkpoint(config: ExperimentConfig, name: str, module: nn.Module) -> A
 def _bind_model(prepared: Prepared, name: str) -> Application:
     run, model = prepared.config.run, prepared.config.models[name]
     deployment = deploy(ModelReplica).options(name=f"model-{name}", **model_options(model))
-    return deployment.bind(model, name, prepared.trial.namespace, run.seed, prepared.first[name])
+    home = prepared.trial.directory.info().home
+    return deployment.bind(model, name, prepared.trial.namespace, run.seed, prepared.first[name], home)
 
 
 def _bind_actors(prepared: Prepared, remote: dict[str, Application]) -> Application:

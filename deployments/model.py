@@ -25,12 +25,12 @@ class ModelReplica:
     """One copy of a model; calls that arrive together become one batch."""
 
     async def __init__(  # type: ignore[misc]  # Serve awaits it.
-        self, config: ModelConfig, name: str, namespace: str, seed: int, first: Arrays | None
+        self, config: ModelConfig, name: str, namespace: str, seed: int, first: Arrays | None, home: str
     ) -> None:
         torch.set_num_threads(1)
         weights = Trial(namespace).weights(name)
         device = "cuda" if config.num_gpus and torch.cuda.is_available() else "cpu"
-        self._engine = build_engine(config, seed, first, device)
+        self._engine = build_engine(config, seed, first, home, device)
         self._engine.keep_for_good()  # No store has the first weights; games that began with them go on with them.
         self._loader = WeightsLoader(self._engine, weights.fetch)
         work = follow(self._loader, weights, WeightsClock())

@@ -4,17 +4,19 @@ import asyncio
 import logging
 import time
 from collections.abc import Coroutine
+from pathlib import Path
 from typing import Any, Final, cast
 
 from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
+from torch import nn
 
 from app.config.serving import ModelConfig
 from app.errors import ModelMismatchError
-from app.models.engine import Answer
+from app.models.engine import Answer, Engine
 from app.models.loading import WeightsLoader
 from app.models.model import Model
-from app.models.module import build_module
+from app.models.module import build_module, spec_of
 from app.models.placement import LocalModel, RemoteModel
 from app.models.question import Leaves
 from app.models.torch_engine import TorchEngine
@@ -24,6 +26,9 @@ from app.types import UNTRAINED, Arrays, Version
 
 RETRY_S: Final = 1.0
 """Pause before the weight store is asked again after a failure."""
+
+GRAPHS = "graphs"
+"""Folder of the ONNX graphs under a project's state root."""
 
 _log = logging.getLogger(__name__)
 
@@ -49,13 +54,32 @@ class WeightsClock:
         return None if self._published_s is None else max(0.0, time.time() - self._published_s)
 
 
-def build_engine(config: ModelConfig, seed: int, first: Arrays | None, device: str = "cpu") -> TorchEngine:
-    """Returns an engine with the model's first weights: those of its checkpoint, or drawn from the seed."""
+def build_engine(config: ModelConfig, seed: int, first: Arrays | None, home: str, device: str = "cpu") -> Engine:
+    """Returns an engine with the model's first weights: those of its checkpoint, or drawn from the seed.
+
+    Args:
+      config: The model.
+      seed: Its parameters follow from it.
+      first: Weights of its checkpoint; None without one.
+      home: State root of the project, where graphs are kept.
+      device: Where torch is to answer.
+
+    Raises:
+      SparringError: The factory is missing, or ONNX Runtime cannot run what it returns.
+    """
+    module = build_module(config.factory, config.kwargs, seed)
     bound = Bound(config.weights.cache_versions, config.weights.cache_mb)
-    engine = TorchEngine(build_module(config.factory, config.kwargs, seed), device, bound)
+    onnx = config.engine == "onnx"
+    engine: Engine = _onnx_engine(module, home, bound) if onnx else TorchEngine(module, device, bound)
     if first is not None:
-        engine.load(engine.version, first)
+        engine.swap(engine.version, engine.build(first))
     return engine
+
+
+def _onnx_engine(module: nn.Module, home: str, bound: Bound) -> Engine:
+    from app.models.onnx_engine import OnnxEngine  # noqa: PLC0415  # Tens of MiB that torch does without.
+
+    return OnnxEngine(module, Path(home) / GRAPHS, bound)
 
 
 async def follow(loader: WeightsLoader, weights: Weights, clock: WeightsClock) -> None:
@@ -96,10 +120,10 @@ async def watch(weights: Weights, clock: WeightsClock) -> None:
 
 
 def local_model(
-    config: ModelConfig, seed: int, first: Arrays | None, weights: Weights, clock: WeightsClock
+    config: ModelConfig, seed: int, first: Arrays | None, weights: Weights, clock: WeightsClock, home: str
 ) -> tuple[Model, Coroutine[Any, Any, None]]:
     """Returns a model in this process, and the work that keeps its weights new."""
-    model = LocalModel(build_engine(config, seed, first), weights.fetch)
+    model = LocalModel(build_engine(config, seed, first, home), weights.fetch)
     return model, follow(model.weights, weights, clock)
 
 
@@ -143,4 +167,4 @@ class RemoteReplicas:
 
 def remote_model(config: ModelConfig, seed: int, handle: DeploymentHandle[Any], weights: Weights) -> Model:
     """Returns a model in replicas of its own."""
-    return RemoteModel(build_engine(config, seed, None).spec, RemoteReplicas(handle, weights))
+    return RemoteModel(spec_of(build_module(config.factory, config.kwargs, seed)), RemoteReplicas(handle, weights))

@@ -57,6 +57,10 @@ class ModelConfig(Process):
     kwargs: dict[str, Any] = {}
     """Keyword arguments of the factory."""
 
+    engine: Literal["torch", "onnx"] = "torch"
+    """What answers. ``torch``: the module itself; ``onnx``: ONNX Runtime, several times faster on a CPU, also while the
+    module trains."""
+
     placement: Literal["local", "remote"] = "local"
     """``local``: inside each actor replica; ``remote``: batched replicas of its own."""
 
@@ -74,6 +78,12 @@ class ModelConfig(Process):
 
     num_cpus: float = Field(0.5, ge=0)
     """CPU cores that one remote replica reserves; a local model uses its actor's."""
+
+    @model_validator(mode="after")
+    def _engine_has_its_device(self) -> Self:
+        if self.engine == "onnx" and self.num_gpus:
+            raise ValueError(f"engine is onnx, which runs on a CPU, and num_gpus {self.num_gpus:g}; allowed is 0")
+        return self
 
 
 class AgentConfig(Component):

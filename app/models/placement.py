@@ -126,5 +126,5 @@ def _batch(spec: ModelSpec, observation: Any, state: Any, version: Version | Non
 def _output(spec: ModelSpec, answer: Answer, *, single: bool) -> Output:
     outputs, states = answer.outputs, answer.states
     if single:
-        outputs, states = [leaf[0] for leaf in outputs], [leaf[0] for leaf in states]
+        outputs, states = [leaf[0] for leaf in outputs], [leaf[0, ...] for leaf in states]  # 0-d, and no number.
     return Output(spec.answers.unflatten(outputs), spec.states.unflatten(states), answer.version)

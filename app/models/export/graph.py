@@ -1,0 +1,113 @@
+"""Writes a network as an ONNX graph whose batch axis is free and whose weights can be exchanged."""
+
+import logging
+import warnings
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+import torch
+from torch import Tensor, nn
+
+from app.errors import ExportError
+from app.models.module import call, spec_of
+from app.models.onnx_names import input_names, output_names
+from app.models.spec import ArraySpec, ModelSpec
+
+if TYPE_CHECKING:
+    from onnx import ModelProto
+
+EXAMPLE_ROWS: Final = 2
+"""With one row torch would write a graph for batches of one, without saying so."""
+WEIGHTS: Final = "module."
+"""What the names of exchangeable weights begin with; the name in the state dict follows."""
+REASON_MAX: Final = 600
+"""Characters of torch's own words in a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class Graph:
+    """An ONNX graph and which of its initializers are the network's weights."""
+
+    proto: bytes
+    """A serialised ``ModelProto``."""
+    weights: tuple[str, ...]
+    """Names in the state dict; the graph's are the same behind ``module.``."""
+
+
+def export_graph(module: nn.Module) -> Graph:
+    """Returns the graph of a network in evaluation mode, its weights as they are now; it is not optimised.
+
+    Raises:
+      ExportError: torch cannot follow the network, or it takes batches of one size alone.
+    """
+    module = module.eval()
+    spec = spec_of(module)
+    example = tuple(_example(leaf) for leaf in (*spec.inputs.leaves, *spec.states.leaves))
+    batch = torch.export.Dim("batch")
+    try:
+        with _quiet():
+            program: Any = torch.onnx.export(
+                _ByLeaves(module, spec),
+                example,
+                dynamo=True,
+                optimize=False,  # Folded weights could not be exchanged; the runtime folds them in any case.
+                input_names=input_names(spec),
+                output_names=output_names(spec),
+                dynamic_shapes={"leaves": tuple({0: batch} for _ in example)},
+                verbose=False,
+            )
+    except Exception as error:  # noqa: BLE001  # The user's network runs in there, and torch has no common base.
+        reason = str(error.__cause__ or error).strip()[:REASON_MAX]
+        raise ExportError(
+            f"{type(module).__name__} cannot be written as an ONNX graph with a free batch axis: {reason}"
+        ) from error
+    _check_free(program.model_proto, type(module).__name__)
+    return as_graph(program.model_proto)
+
+
+def as_graph(proto: "ModelProto") -> Graph:
+    """Returns a graph with the names of its weights."""
+    names = tuple(x.name.removeprefix(WEIGHTS) for x in proto.graph.initializer if x.name.startswith(WEIGHTS))
+    return Graph(proto.SerializeToString(), names)
+
+
+def _check_free(proto: "ModelProto", name: str) -> None:
+    for port in (*proto.graph.input, *proto.graph.output):
+        axes = port.type.tensor_type.shape.dim
+        if not axes or not axes[0].dim_param:
+            size = axes[0].dim_value if axes else "none"
+            raise ExportError(f"the graph of {name} has {port.name} with a batch axis of exactly {size}; it must be free")
+
+
+class _ByLeaves(nn.Module):
+    """A network that takes and gives flat leaves."""
+
+    def __init__(self, module: nn.Module, spec: ModelSpec) -> None:
+        super().__init__()
+        self.module = module
+        self._spec = spec
+
+    def forward(self, *leaves: Tensor) -> tuple[Tensor, ...]:
+        """Returns the leaves of the answer, and then those of the next state."""
+        count = len(self._spec.inputs)
+        outputs, states = call(self.module, self._spec, leaves[:count], leaves[count:])
+        return (*outputs, *states)
+
+
+def _example(leaf: ArraySpec) -> Tensor:
+    return torch.zeros((EXAMPLE_ROWS, *leaf.shape), dtype=getattr(torch, leaf.dtype))
+
+
+class _quiet(warnings.catch_warnings):  # noqa: N801  # Used like the one it is.
+    """Keeps torch from telling that torchvision is missing, and of its own deprecations."""
+
+    def __enter__(self) -> None:
+        super().__enter__()
+        warnings.simplefilter("ignore")
+        self._logger = logging.getLogger("torch.onnx")
+        self._level = self._logger.level
+        self._logger.setLevel(logging.ERROR)
+
+    def __exit__(self, *error: object) -> None:
+        self._logger.setLevel(self._level)
+        super().__exit__(*error)
