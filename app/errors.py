@@ -44,7 +44,7 @@ class TrackingError(SparringError):
 
 
 class ExportError(SparringError):
-    """A network cannot be written as an ONNX graph, a graph cannot be used, or it answers otherwise than its network."""
+    """A network cannot be written as an ONNX graph, or a graph is of no use, or answers otherwise than its network."""
 
 
 class ReleaseRefusedError(SparringError):

@@ -13,7 +13,7 @@ from app.models.distributions.categorical import Categorical
 from app.models.export.graph import Graph
 from app.models.export.samples import random_samples
 from app.models.module import ModelOutput, PolicyOutput
-from app.models.onnx_file_graph import FileGraph, Port, read_file, with_our_names
+from app.models.onnx_file_graph import FREE_AXIS, FileGraph, Port, read_file, with_our_names
 from app.models.onnx_names import output_names
 from app.models.onnx_session import OnnxSession
 from app.models.spec import ArraySpec, ModelSpec
@@ -98,7 +98,7 @@ def _spec(
     if len(state_names):
         state = state_names.unflatten([_array_spec(file.input(name)) for name in state_names.leaves])
     if policy is None:
-        wanted = _named(file.outputs, None, {name: "" for name in carried.values()}, f"{file.path} has no output")
+        wanted = _named(file.outputs, None, dict.fromkeys(carried.values(), ""), f"{file.path} has no output")
         ports = [file.output(name) for name in wanted.leaves]
         answers = wanted.unflatten([_array_spec(port) for port in ports])
         return ModelSpec(observation, state=state, outputs=answers), list(ports)
@@ -156,26 +156,19 @@ def _check_batches(path: str, model: OnnxFile) -> None:
     for rows in sorted(SIZES, reverse=True):
         part = asked.head(rows)
         try:
-            outputs, states = model._session.run(part.inputs, part.states)  # noqa: SLF001  # Of this very file.
+            outputs, states = model._session.run(part.inputs, part.states)  # Of this very file.
         except Exception as error:  # The binding raises classes of its own without a common base.
-            raise PluginError(_frozen(path, f"fails at a batch of {rows}: {error}")) from error
+            raise PluginError(f"{path} fails at a batch of {rows}: {error}; {FREE_AXIS}") from error
         found = [*outputs, *states]
         whole = whole or found
         for name, got, wanted in zip(output_names(model.spec), found, whole, strict=True):
             if got.ndim == 0 or len(got) != rows:
-                raise PluginError(_frozen(path, f"answers a batch of {rows} with {name} of shape {got.shape}"))
+                raise PluginError(f"{path} answers a batch of {rows} with {name} of shape {got.shape}; {FREE_AXIS}")
             if not np.allclose(got, wanted[:rows], rtol=TOLERANCE, atol=TOLERANCE):
                 raise PluginError(
                     f"{path} answers {name} of a row otherwise in a batch of {rows} than in one of {max(SIZES)}: its "
                     "rows are not independent; export it in evaluation mode"
                 )
-
-
-def _frozen(path: str, what: str) -> str:
-    return (
-        f"{path} {what}; it must answer batches of any size: export it again with the batch axis free, from torch with "
-        "an example of two rows and dynamic_shapes, with tf2onnx from a signature whose first size is None"
-    )
 
 
 def _array(leaf: Tensor) -> Any:

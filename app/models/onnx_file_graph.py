@@ -17,6 +17,12 @@ if TYPE_CHECKING:
 OPSET: Final = 13
 """Oldest whose Squeeze and Shape are used as they are here."""
 
+FREE_AXIS: Final = (
+    "it must answer batches of any size: export it again with the batch axis free, from torch with an example of two "
+    "rows and dynamic_shapes, with tf2onnx from a signature whose first size is None"
+)
+"""What to do about a file that takes batches of one size."""
+
 
 @dataclass(frozen=True, slots=True)
 class Port:
@@ -86,9 +92,7 @@ def read_file(path: Path, shapes: Mapping[str, Sequence[int]]) -> FileGraph:
     return FileGraph(path, proto, {x.name: x for x in inputs}, {x.name: x for x in outputs})
 
 
-def with_our_names(
-    file: FileGraph, spec: ModelSpec, inputs: Sequence[Port], outputs: Sequence[Port | None]
-) -> bytes:
+def with_our_names(file: FileGraph, spec: ModelSpec, inputs: Sequence[Port], outputs: Sequence[Port | None]) -> bytes:
     """Returns the file's graph with our names of inputs and outputs.
 
     Args:
@@ -134,11 +138,7 @@ def _port(path: Path, info: "ValueInfoProto", shapes: Mapping[str, Sequence[int]
             raise PluginError(f"{path} says no shape of {info.name}; give it under shapes, without the batch axis")
         axes = [None, *shapes[info.name]]
     if axes[0] is not None:
-        raise PluginError(
-            f"{path} has {info.name} with a batch axis of exactly {axes[0]}; it must answer batches of any size: export "
-            "it again with the batch axis free, from torch with an example of two rows and dynamic_shapes, with tf2onnx "
-            "from a signature whose first size is None"
-        )
+        raise PluginError(f"{path} has {info.name} with a batch axis of exactly {axes[0]}; {FREE_AXIS}")
     rest = tuple(shapes[info.name]) if info.name in shapes else tuple(axes[1:])
     if any(size is None for size in rest):
         raise PluginError(f"{path} leaves axes of {info.name} open: {rest}; give them under shapes")
@@ -169,9 +169,7 @@ def _added_output(proto: "ModelProto", ours: str, port: Port | None, observation
         ]
     kind = helper.np_dtype_to_tensor_dtype(np.dtype(port.dtype))
     squeezed = ours == "value" and port.shape == (1,)
-    proto.graph.output.append(
-        helper.make_tensor_value_info(ours, kind, ["batch", *(() if squeezed else port.shape)])
-    )
+    proto.graph.output.append(helper.make_tensor_value_info(ours, kind, ["batch", *(() if squeezed else port.shape)]))
     if squeezed:
         axis = numpy_helper.from_array(np.array([1], np.int64), f"{ours} last axis")
         proto.graph.initializer.append(axis)

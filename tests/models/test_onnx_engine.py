@@ -9,13 +9,21 @@ from torch import nn
 from app.errors import ExportError, ModelMismatchError
 from app.models.engine import Engine
 from app.models.export.samples import Samples, random_samples
-from app.models.module import spec_of, to_arrays
+from app.models.module import to_arrays
 from app.models.onnx_engine import OnnxEngine
 from app.models.placement import LocalModel
 from app.models.question import GREEDY, Question, first_state
 from app.models.torch_engine import TorchEngine
 from app.types import UNTRAINED, Version
-from tests.models.export.networks import BakedPolicy, CountingPolicy, Estimator, FrozenPolicy, NestedPolicy, NormPolicy, seeded
+from tests.models.export.networks import (
+    BakedPolicy,
+    CountingPolicy,
+    Estimator,
+    FrozenPolicy,
+    NestedPolicy,
+    NormPolicy,
+    seeded,
+)
 
 
 @pytest.fixture(scope="module")
@@ -130,7 +138,9 @@ async def test_games_carry_their_state_and_obey_their_masks(graphs: Path) -> Non
 
 
 def test_a_frozen_batch_axis_is_refused(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"FrozenPolicy has observation with a batch axis of exactly 2; it must be free"):
+    with pytest.raises(
+        ExportError, match=r"FrozenPolicy has observation with a batch axis of exactly 2; it must be free"
+    ):
         OnnxEngine(seeded(FrozenPolicy), tmp_path)
 
 

@@ -44,7 +44,9 @@ class Difference:
     """Share of rows with the same most probable action at all leaves; 1 where the model is no policy."""
 
 
-def difference(spec: ModelSpec, wanted: tuple[Leaves, Leaves], got: tuple[Leaves, Leaves], asked: Samples) -> Difference:
+def difference(
+    spec: ModelSpec, wanted: tuple[Leaves, Leaves], got: tuple[Leaves, Leaves], asked: Samples
+) -> Difference:
     """Returns how far two answers lie apart.
 
     Args:

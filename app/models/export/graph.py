@@ -2,6 +2,8 @@
 
 import logging
 import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final
 
@@ -56,13 +58,13 @@ def export_graph(module: nn.Module) -> Graph:
                 dynamic_shapes={"leaves": tuple({0: batch} for _ in example)},
                 verbose=False,
             )
-    except Exception as error:  # noqa: BLE001  # The user's network runs in there, and torch has no common base.
+    except Exception as error:  # The user's network runs in there, and torch has no common base.
         reason = str(error.__cause__ or error).strip()[:REASON_MAX]
         raise ExportError(
             f"{type(module).__name__} cannot be written as an ONNX graph with a free batch axis: {reason}"
         ) from error
     _check_free(program.model_proto, type(module).__name__)
-    return as_graph(program.model_proto)
+    return as_graph(_stripped(program.model_proto))
 
 
 def as_graph(proto: "ModelProto") -> Graph:
@@ -76,7 +78,9 @@ def _check_free(proto: "ModelProto", name: str) -> None:
         axes = port.type.tensor_type.shape.dim
         if not axes or not axes[0].dim_param:
             size = axes[0].dim_value if axes else "none"
-            raise ExportError(f"the graph of {name} has {port.name} with a batch axis of exactly {size}; it must be free")
+            raise ExportError(
+                f"the graph of {name} has {port.name} with a batch axis of exactly {size}; it must be free"
+            )
 
 
 class _ByLeaves(nn.Module):
@@ -98,16 +102,25 @@ def _example(leaf: ArraySpec) -> Tensor:
     return torch.zeros((EXAMPLE_ROWS, *leaf.shape), dtype=getattr(torch, leaf.dtype))
 
 
-class _quiet(warnings.catch_warnings):  # noqa: N801  # Used like the one it is.
+def _stripped(proto: "ModelProto") -> "ModelProto":
+    """Takes out what the exporter noted for debugging, such as paths of the machine that it ran on."""
+    for part in (proto, proto.graph, *proto.graph.node, *proto.graph.value_info, *proto.graph.input):
+        del part.metadata_props[:]
+        part.doc_string = ""
+    for named in (*proto.graph.output, *proto.graph.initializer):
+        del named.metadata_props[:]
+    return proto
+
+
+@contextmanager
+def _quiet() -> Iterator[None]:
     """Keeps torch from telling that torchvision is missing, and of its own deprecations."""
-
-    def __enter__(self) -> None:
-        super().__enter__()
-        warnings.simplefilter("ignore")
-        self._logger = logging.getLogger("torch.onnx")
-        self._level = self._logger.level
-        self._logger.setLevel(logging.ERROR)
-
-    def __exit__(self, *error: object) -> None:
-        self._logger.setLevel(self._level)
-        super().__exit__(*error)
+    logger = logging.getLogger("torch.onnx")
+    level = logger.level
+    logger.setLevel(logging.ERROR)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            yield
+    finally:
+        logger.setLevel(level)

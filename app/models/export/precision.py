@@ -81,8 +81,11 @@ def _eight_bits(proto: "ModelProto", spec: ModelSpec, precision: Precision, reco
     logging.getLogger().addFilter(_is_no_advice)  # The package logs advice to the root logger.
     try:
         with tempfile.TemporaryDirectory() as name:
-            prepared, target = str(Path(name) / "prepared.onnx"), str(Path(name) / "quantised.onnx")
-            quant_pre_process(proto, prepared, skip_symbolic_shape=True)
+            exact, prepared, target = (
+                str(Path(name) / file) for file in ("exact.onnx", "prepared.onnx", "target.onnx")
+            )
+            Path(exact).write_bytes(proto.SerializeToString())  # Of a graph in memory it writes the weights elsewhere.
+            quant_pre_process(exact, prepared, skip_symbolic_shape=True)
             if precision == "int8-dynamic":
                 quantize_dynamic(prepared, target, weight_type=QuantType.QInt8, per_channel=True)
             else:
@@ -103,7 +106,9 @@ def _eight_bits(proto: "ModelProto", spec: ModelSpec, precision: Precision, reco
 
 def _recorded(samples: Samples | None) -> Samples:
     if samples is None:
-        raise ExportError("int8 takes the ranges of its numbers from recorded observations; give them: --calibration FILE")
+        raise ExportError(
+            "int8 takes the ranges of its numbers from recorded observations; give them: --calibration FILE"
+        )
     return samples.head(CALIBRATION_ROWS)
 
 
@@ -125,4 +130,4 @@ def _batches(names: tuple[str, ...], samples: Samples) -> Iterator[dict[str, Any
 
 
 def _is_no_advice(record: logging.LogRecord) -> bool:
-    return "pre-processing" not in str(record.msg)
+    return not any(words in str(record.msg) for words in ("pre-processing", "out-of-range for weight"))

@@ -144,7 +144,7 @@ def _bounds(dtype: np.dtype[Any]) -> dict[str, Any]:
 
 
 def _range(array: NDArray[np.generic]) -> dict[str, float]:
-    return {"low": float(array.min()), "high": float(array.max())}  # type: ignore[arg-type]  # Real numbers.
+    return {"low": float(array.min()), "high": float(array.max())}
 
 
 def _action(path: str, name: str, leaf: Distribution) -> dict[str, Any]:

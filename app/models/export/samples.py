@@ -56,8 +56,8 @@ def random_samples(spec: ModelSpec, rows: int, seed: int) -> Samples:
 def read_samples(path: Path, spec: ModelSpec) -> Samples:
     """Returns the rows of an NPZ or safetensors file with an array for each leaf.
 
-    The names are ``observation`` and, where the model has them, ``state`` and ``action_mask``, each with the leaf's path
-    behind a slash where it has one. Without a state all rows begin a game; without a mask all choices are allowed.
+    The names are ``observation`` and, where the model has them, ``state`` and ``action_mask``, each with the leaf's
+    path behind a slash where it has one. Without a state all rows begin a game; without a mask all choices are allowed.
 
     Raises:
       ExportError: It cannot be read, or an array is missing or of another shape.
