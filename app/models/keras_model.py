@@ -44,6 +44,7 @@ def load(model: str, kwargs: Mapping[str, Any] | None = None) -> KerasPolicy:
     """
     keras = _keras()
     make = load_plugin(model)
+    keras.backend.clear_session(free_memory=False)  # Names of layers count up; weights are exchanged by name.
     built = make(**(kwargs or {})) if callable(make) else make
     if not (isinstance(built, keras.Model) and isinstance(built, nn.Module)):
         raise PluginError(f"{model!r} must return a keras.Model, got {type(built).__name__}")

@@ -27,7 +27,7 @@ class OnnxSession:
         Args:
           graph: The network.
           spec: Its shapes.
-          arrays: Its weights; None takes those in the graph.
+          arrays: Its weights; None where all is in the graph.
 
         Raises:
           ExportError: ONNX Runtime does not take the graph.
@@ -36,13 +36,11 @@ class OnnxSession:
         self._outputs = list(output_names(spec))
         self._answers = len(spec.answers)
         options = _options()
-        given = {} if arrays is None else {name: arrays[name] for name in graph.weights}
-        # Options keep no reference to the memory of the values, so the session's owner does.
-        self._weights = {
-            name: onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(array)) for name, array in given.items()
-        }
-        for name, value in self._weights.items():
-            options.add_initializer(f"{WEIGHTS}{name}", value)
+        if graph.weights and arrays is None:
+            raise ExportError("the graph has no weights of its own, and none were given")
+        if arrays is not None and graph.weights:  # ONNX Runtime copies them, and folds and packs what it can.
+            values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(arrays[n])) for n in graph.weights]
+            options.add_external_initializers([f"{WEIGHTS}{name}" for name in graph.weights], values)
         try:
             self._session = onnxruntime.InferenceSession(graph.proto, options, providers=["CPUExecutionProvider"])
         except Exception as error:  # The binding raises classes of its own without a common base.

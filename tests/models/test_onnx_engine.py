@@ -25,6 +25,8 @@ from tests.models.export.networks import (
     seeded,
 )
 
+pytestmark = [pytest.mark.export, pytest.mark.timeout(180)]
+
 
 @pytest.fixture(scope="module")
 def graphs(tmp_path_factory: pytest.TempPathFactory) -> Path:

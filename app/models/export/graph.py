@@ -22,18 +22,20 @@ EXAMPLE_ROWS: Final = 2
 """With one row torch would write a graph for batches of one, without saying so."""
 WEIGHTS: Final = "module."
 """What the names of exchangeable weights begin with; the name in the state dict follows."""
+OUTSIDE: Final = "weights"
+"""The file that would hold the weights, if they were read from one."""
 REASON_MAX: Final = 600
 """Characters of torch's own words in a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class Graph:
-    """An ONNX graph and which of its initializers are the network's weights."""
+    """An ONNX graph without the network's weights: a session is given them, as data from outside."""
 
     proto: bytes
     """A serialised ``ModelProto``."""
     weights: tuple[str, ...]
-    """Names in the state dict; the graph's are the same behind ``module.``."""
+    """Names of the weights in the state dict; the graph's are the same behind ``module.``. None: all is in the graph."""
 
 
 def export_graph(module: nn.Module) -> Graph:
@@ -64,13 +66,25 @@ def export_graph(module: nn.Module) -> Graph:
             f"{type(module).__name__} cannot be written as an ONNX graph with a free batch axis: {reason}"
         ) from error
     _check_free(program.model_proto, type(module).__name__)
-    return as_graph(_stripped(program.model_proto))
+    return as_graph(_without_weights(_stripped(program.model_proto), set(module.state_dict())))
 
 
 def as_graph(proto: "ModelProto") -> Graph:
-    """Returns a graph with the names of its weights."""
-    names = tuple(x.name.removeprefix(WEIGHTS) for x in proto.graph.initializer if x.name.startswith(WEIGHTS))
-    return Graph(proto.SerializeToString(), names)
+    """Returns a graph with the names of the weights that it lacks."""
+    outside = [x.name for x in proto.graph.initializer if x.data_location == x.EXTERNAL]
+    return Graph(proto.SerializeToString(), tuple(name.removeprefix(WEIGHTS) for name in outside))
+
+
+def _without_weights(proto: "ModelProto", names: set[str]) -> "ModelProto":
+    for weight in proto.graph.initializer:
+        if weight.name.startswith(WEIGHTS) and weight.name.removeprefix(WEIGHTS) in names:
+            size_bytes = len(weight.raw_data)
+            weight.ClearField("raw_data")
+            weight.data_location = weight.EXTERNAL
+            for key, value in (("location", OUTSIDE), ("offset", "0"), ("length", str(size_bytes))):
+                entry = weight.external_data.add()
+                entry.key, entry.value = key, value
+    return proto
 
 
 def _check_free(proto: "ModelProto", name: str) -> None:
@@ -104,11 +118,15 @@ def _example(leaf: ArraySpec) -> Tensor:
 
 def _stripped(proto: "ModelProto") -> "ModelProto":
     """Takes out what the exporter noted for debugging, such as paths of the machine that it ran on."""
-    for part in (proto, proto.graph, *proto.graph.node, *proto.graph.value_info, *proto.graph.input):
-        del part.metadata_props[:]
-        part.doc_string = ""
-    for named in (*proto.graph.output, *proto.graph.initializer):
-        del named.metadata_props[:]
+    del proto.metadata_props[:]
+    del proto.graph.metadata_props[:]
+    for node in proto.graph.node:
+        del node.metadata_props[:]
+        node.doc_string = ""
+    for port in (*proto.graph.value_info, *proto.graph.input, *proto.graph.output):
+        del port.metadata_props[:]
+    for initializer in proto.graph.initializer:
+        del initializer.metadata_props[:]
     return proto
 
 

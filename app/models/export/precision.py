@@ -56,9 +56,9 @@ def with_weights(graph: Graph, arrays: Arrays) -> "ModelProto":
 
     proto = onnx.load_model_from_string(graph.proto)
     for initializer in proto.graph.initializer:
-        name = initializer.name.removeprefix(WEIGHTS)
-        if initializer.name.startswith(WEIGHTS) and name in arrays:
-            initializer.CopyFrom(onnx.numpy_helper.from_array(arrays[name], initializer.name))
+        if initializer.data_location == onnx.TensorProto.EXTERNAL:
+            array = arrays[initializer.name.removeprefix(WEIGHTS)]
+            initializer.CopyFrom(onnx.numpy_helper.from_array(array, initializer.name))
     return proto
 
 
