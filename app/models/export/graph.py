@@ -35,7 +35,7 @@ class Graph:
     proto: bytes
     """A serialised ``ModelProto``."""
     weights: tuple[str, ...]
-    """Names of the weights in the state dict; the graph's are the same behind ``module.``. None: all is in the graph."""
+    """Names of the weights in the state dict; the graph has them behind ``module.``. None: all is in the graph."""
 
 
 def export_graph(module: nn.Module) -> Graph:
