@@ -1,9 +1,12 @@
 """A Keras 3 model as a network, on Keras's torch backend: ``factory: "app.models.keras_model:load"``."""
 
 import os
-from collections.abc import Mapping
+import random
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from typing import Any, Final
 
+import torch
 from torch import Tensor, nn
 
 from app.errors import PluginError
@@ -45,7 +48,8 @@ def load(model: str, kwargs: Mapping[str, Any] | None = None) -> KerasPolicy:
     keras = _keras()
     make = load_plugin(model)
     keras.backend.clear_session(free_memory=False)  # Names of layers count up; weights are exchanged by name.
-    built = make(**(kwargs or {})) if callable(make) else make
+    with _seeded_by_torch():
+        built = make(**(kwargs or {})) if callable(make) else make
     if not (isinstance(built, keras.Model) and isinstance(built, nn.Module)):
         raise PluginError(f"{model!r} must return a keras.Model, got {type(built).__name__}")
     if not built.built:
@@ -62,6 +66,17 @@ def _keras() -> Any:
     if keras.backend.backend() != "torch":
         raise PluginError(f"Keras runs on {keras.backend.backend()}; allowed is torch: set {BACKEND}=torch")
     return keras
+
+
+@contextmanager
+def _seeded_by_torch() -> Iterator[None]:
+    """Makes Keras's initial weights follow from torch's generator, which is seeded while a network is built."""
+    before = random.getstate()
+    random.seed(int(torch.randint(2**31, ())))  # Keras draws the seeds of its initialisers from this module.
+    try:
+        yield
+    finally:
+        random.setstate(before)
 
 
 def _spec(name: str, model: Any) -> ModelSpec:

@@ -8,6 +8,9 @@ from torch import nn
 
 from app.errors import ExportError, ModelMismatchError
 from app.models.engine import Engine
+from app.models.export.compare import check_graph
+from app.models.export.graph import Graph, export_graph
+from app.models.export.precision import with_weights
 from app.models.export.samples import Samples, random_samples
 from app.models.module import to_arrays
 from app.models.onnx_engine import OnnxEngine
@@ -16,10 +19,10 @@ from app.models.question import GREEDY, Question, first_state
 from app.models.torch_engine import TorchEngine
 from app.types import UNTRAINED, Version
 from tests.models.export.networks import (
-    BakedPolicy,
     CountingPolicy,
     Estimator,
     FrozenPolicy,
+    HiddenPolicy,
     NestedPolicy,
     NormPolicy,
     seeded,
@@ -151,9 +154,19 @@ def test_a_size_that_is_read_while_the_graph_is_written_is_refused(tmp_path: Pat
         OnnxEngine(seeded(CountingPolicy), tmp_path)
 
 
-def test_a_weight_that_would_be_baked_in_is_found(tmp_path: Path) -> None:
-    with pytest.raises(ExportError, match=r"BakedPolicy"):
-        OnnxEngine(seeded(BakedPolicy), tmp_path)
+def test_weights_that_new_ones_do_not_reach_are_found() -> None:
+    module = seeded(Estimator)
+    graph = export_graph(module)
+    check_graph(module, graph)
+    baked = Graph(with_weights(graph, to_arrays(module)).SerializeToString(), ())
+    with pytest.raises(ExportError, match=r"graph of Estimator answers a batch of 1 with an error of"):
+        check_graph(module, baked)
+
+
+def test_weights_that_torch_takes_for_constants_are_weights_all_the_same(graphs: Path) -> None:
+    engine = OnnxEngine(seeded(HiddenPolicy), graphs)
+    engine.load(Version(1, 1), to_arrays(seeded(HiddenPolicy, 1)))
+    same(engine, TorchEngine(seeded(HiddenPolicy, 1)), random_samples(engine.spec, 3, 0))
 
 
 def test_a_damaged_or_foreign_graph_on_disk_is_written_anew(tmp_path: Path) -> None:

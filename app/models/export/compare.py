@@ -1,11 +1,9 @@
 """Compares what a graph answers with what its network answers in torch."""
 
-import copy
 from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 from torch import nn
 
@@ -13,6 +11,7 @@ from app.errors import ExportError
 from app.models.distributions.action import act, draws_of
 from app.models.export.graph import Graph
 from app.models.export.samples import Samples, random_samples
+from app.models.export.shaken import shaken
 from app.models.module import spec_of, to_arrays
 from app.models.onnx_names import output_names
 from app.models.onnx_session import OnnxSession
@@ -102,18 +101,6 @@ def check_graph(module: nn.Module, graph: Graph) -> None:
                 f"the graph of {type(module).__name__} answers a batch of {rows} with an error of {found.largest:.3g} "
                 f"in {found.output}; allowed is {TOLERANCE:g}"
             )
-
-
-def shaken(module: nn.Module) -> nn.Module:
-    """Returns a copy of a network with other weights; what was positive stays positive."""
-    other = copy.deepcopy(module).eval()
-    generator = torch.Generator().manual_seed(SEED)
-    with torch.no_grad():
-        for x in other.state_dict().values():
-            if x.is_floating_point():
-                noise = torch.rand(x.shape, generator=generator).to(x)
-                x.mul_(1 + 0.5 * noise).add_(0.05 * noise)
-    return other
 
 
 def _check_shapes(spec: ModelSpec, got: tuple[Leaves, Leaves], rows: int) -> None:

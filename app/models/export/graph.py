@@ -11,12 +11,14 @@ import torch
 from torch import Tensor, nn
 
 from app.errors import ExportError
-from app.models.module import call, spec_of
+from app.models.export.shaken import shaken
+from app.models.module import call, spec_of, to_arrays
 from app.models.onnx_names import input_names, output_names
 from app.models.spec import ArraySpec, ModelSpec
+from app.types import Arrays
 
 if TYPE_CHECKING:
-    from onnx import ModelProto
+    from onnx import ModelProto, TensorProto
 
 EXAMPLE_ROWS: Final = 2
 """With one row torch would write a graph for batches of one, without saying so."""
@@ -39,12 +41,12 @@ class Graph:
 
 
 def export_graph(module: nn.Module) -> Graph:
-    """Returns the graph of a network in evaluation mode, its weights as they are now; it is not optimised.
+    """Returns the graph of a network in evaluation mode; it is not optimised.
 
     Raises:
       ExportError: torch cannot follow the network, or it takes batches of one size alone.
     """
-    module = module.eval()
+    module = shaken(module)  # Then no two weights are equal, and each is found in the graph by its numbers.
     spec = spec_of(module)
     example = tuple(_example(leaf) for leaf in (*spec.inputs.leaves, *spec.states.leaves))
     batch = torch.export.Dim("batch")
@@ -66,7 +68,7 @@ def export_graph(module: nn.Module) -> Graph:
             f"{type(module).__name__} cannot be written as an ONNX graph with a free batch axis: {reason}"
         ) from error
     _check_free(program.model_proto, type(module).__name__)
-    return as_graph(_without_weights(_stripped(program.model_proto), set(module.state_dict())))
+    return as_graph(_without_weights(_stripped(program.model_proto), to_arrays(module)))
 
 
 def as_graph(proto: "ModelProto") -> Graph:
@@ -75,16 +77,35 @@ def as_graph(proto: "ModelProto") -> Graph:
     return Graph(proto.SerializeToString(), tuple(name.removeprefix(WEIGHTS) for name in outside))
 
 
-def _without_weights(proto: "ModelProto", names: set[str]) -> "ModelProto":
+def _without_weights(proto: "ModelProto", arrays: Arrays) -> "ModelProto":
+    """Takes the weights out; those that torch took for constants, as it does with Keras's, get their names back."""
+    from onnx import numpy_helper  # noqa: PLC0415  # Where torch runs the network, nobody needs it.
+
+    by_numbers = {(array.dtype.name, array.shape, array.tobytes()): name for name, array in arrays.items()}
+    names: dict[str, str] = {}
     for weight in proto.graph.initializer:
-        if weight.name.startswith(WEIGHTS) and weight.name.removeprefix(WEIGHTS) in names:
-            size_bytes = len(weight.raw_data)
-            weight.ClearField("raw_data")
-            weight.data_location = weight.EXTERNAL
-            for key, value in (("location", OUTSIDE), ("offset", "0"), ("length", str(size_bytes))):
-                entry = weight.external_data.add()
-                entry.key, entry.value = key, value
+        found = weight.name.removeprefix(WEIGHTS) if weight.name.startswith(WEIGHTS) else None
+        if found not in arrays:
+            array = numpy_helper.to_array(weight)
+            found = (
+                by_numbers.get((array.dtype.name, array.shape, array.tobytes())) if array.dtype.kind == "f" else None
+            )
+        if found is not None:
+            names[weight.name] = f"{WEIGHTS}{found}"
+            _take_out(weight, f"{WEIGHTS}{found}")
+    for node in proto.graph.node:
+        node.input[:] = [names.get(name, name) for name in node.input]
     return proto
+
+
+def _take_out(weight: "TensorProto", name: str) -> None:
+    size_bytes = len(weight.raw_data)
+    weight.ClearField("raw_data")
+    weight.name = name
+    weight.data_location = weight.EXTERNAL
+    for key, value in (("location", OUTSIDE), ("offset", "0"), ("length", str(size_bytes))):
+        entry = weight.external_data.add()
+        entry.key, entry.value = key, value
 
 
 def _check_free(proto: "ModelProto", name: str) -> None:

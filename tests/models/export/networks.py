@@ -87,17 +87,18 @@ class CountingPolicy(nn.Module):
         return PolicyOutput(whole[:, :2], whole[:, 2])
 
 
-class BakedPolicy(nn.Module):
-    """Copies a weight into a constant, which new weights would not reach."""
+class HiddenPolicy(nn.Module):
+    """Uses its weights through a list in which torch does not look for them, as Keras does."""
 
     def __init__(self) -> None:
         super().__init__()
         self.spec = discrete((3,), 2)
-        self.head = nn.Linear(3, 3)
+        self.weight, self.bias = nn.Parameter(torch.randn(3, 3)), nn.Parameter(torch.zeros(3))
+        self._used = [self.weight, self.bias]
 
     def forward(self, observation: Tensor) -> PolicyOutput:
-        scale = torch.tensor(self.head.bias.detach().tolist())
-        out = self.head(observation) * scale
+        weight, bias = self._used
+        out = observation @ weight + bias
         return PolicyOutput(out[:, :2], out[:, 2])
 
 

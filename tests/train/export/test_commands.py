@@ -49,9 +49,7 @@ def test_a_saved_model_is_exported_and_the_report_is_the_last_line(
 def test_a_release_below_the_gate_leaves_no_folder(tmp_path: Path, home: Path) -> None:
     rng = np.random.default_rng(0)
     np.savez(tmp_path / "rows.npz", observation=rng.normal(size=(400, 10, 15)).astype(np.float32))
-    with pytest.raises(
-        ReleaseRefusedError, match=r"arena\.main in int8 .* of 400 recorded .* the gate is 99"
-    ):
+    with pytest.raises(ReleaseRefusedError, match=r"arena\.main in int8 .* of 400 recorded .* the gate is 99"):
         export(
             ARENA, "main", tmp_path / "out", checkpoint="untrained", precision="int8", calibration=tmp_path / "rows.npz"
         )
