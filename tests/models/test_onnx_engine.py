@@ -7,17 +7,18 @@ import torch
 from torch import nn
 
 from app.errors import ExportError, ModelMismatchError
+from app.models.distributions.action import log_prob_and_entropy
 from app.models.engine import Engine
 from app.models.export.compare import check_graph
 from app.models.export.graph import Graph, export_graph
 from app.models.export.precision import with_weights
 from app.models.export.samples import Samples, random_samples
-from app.models.module import to_arrays
+from app.models.module import call, to_arrays
 from app.models.onnx_engine import OnnxEngine
 from app.models.placement import LocalModel
 from app.models.question import GREEDY, Question, first_state
 from app.models.torch_engine import TorchEngine
-from app.types import UNTRAINED, Version
+from app.types import UNTRAINED, Arrays, Version
 from tests.models.export.networks import (
     CountingPolicy,
     Estimator,
@@ -113,10 +114,11 @@ def test_a_version_that_is_not_kept_is_named(graphs: Path) -> None:
         engine.forward([np.zeros((1, 3), np.float32)], [], Version(1, 9))
 
 
-async def test_games_carry_their_state_and_obey_their_masks(graphs: Path) -> None:
-    async def nothing(version: Version) -> dict[str, np.ndarray]:
-        raise ModelMismatchError(f"weights {version} are no longer kept")
+async def nothing(version: Version) -> Arrays:
+    raise ModelMismatchError(f"weights {version} are no longer kept")
 
+
+async def test_games_carry_their_state_and_obey_their_masks(graphs: Path) -> None:
     models = [
         LocalModel(engine, nothing)
         for engine in (OnnxEngine(seeded(NestedPolicy), graphs), TorchEngine(seeded(NestedPolicy)))
@@ -178,3 +180,23 @@ def test_a_damaged_or_foreign_graph_on_disk_is_written_anew(tmp_path: Path) -> N
         again = OnnxEngine(seeded(Estimator), tmp_path)
         same(again, engine, random_samples(engine.spec, 3, 0))
         assert path.read_bytes() != bad
+
+
+async def test_what_the_learner_recomputes_is_what_the_actor_stored(graphs: Path) -> None:
+    engine = OnnxEngine(seeded(NestedPolicy), graphs)
+    module = seeded(NestedPolicy, 6)
+    engine.load(Version(1, 3), to_arrays(module))
+    model = LocalModel(engine, nothing)
+    spec, asked = engine.spec, random_samples(engine.spec, 1, 3)
+    observation = spec.inputs.unflatten([leaf[0] for leaf in asked.inputs])
+    mask = {"move": np.array([True, False, True]), "skill": np.array([False, True])}
+    decided = await model.decide(Question(observation, [0.7, 0.2], mask, None, first_state(spec)))
+    states = [torch.zeros(1, *leaf.shape) for leaf in spec.states.leaves]
+    with torch.no_grad():
+        (*inputs, value), _ = call(module, spec, [torch.from_numpy(leaf) for leaf in asked.inputs], states)
+    taken = [torch.tensor([decided.action["move"]]), torch.tensor([decided.action["skill"]])]
+    masks = [torch.from_numpy(mask["move"])[None], torch.from_numpy(mask["skill"])[None]]
+    log_prob, _ = log_prob_and_entropy(spec.actions, inputs, taken, masks)
+    assert decided.version == Version(1, 3)
+    assert decided.log_prob == pytest.approx(log_prob.item(), abs=1e-5)
+    assert decided.value == pytest.approx(value.item(), abs=1e-5)
