@@ -196,9 +196,7 @@ class AgentMaker:
         if name in remote_models:
             self._following.append(watch(weights, clock))
             return remote_model(config, seed, remote_models[name], weights)
-        model, following = local_model(
-            config, seed, self._args.first[name], weights, clock, self._args.service.home
-        )
+        model, following = local_model(config, seed, self._args.first[name], weights, clock, self._args.service.home)
         self._following.append(following)
         return model
 
