@@ -2,30 +2,9 @@
 
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Final
 
 from app.errors import TrackingError
 from app.stores.mlflow_connection import connect, failures, shown
-
-SCHEME: Final = "models:/"
-
-
-def resolve(tracking_uri: str, model_uri: str) -> tuple[str, int]:
-    """Returns the name and number of the version that ``models:/name@alias`` or ``models:/name/3`` means.
-
-    Raises:
-      TrackingError: There is none, or the store cannot be reached.
-    """
-    known = failures()
-    path = model_uri.removeprefix(SCHEME)
-    name, at, alias = path.partition("@")
-    if not at:
-        name, _, number = path.partition("/")
-        return name, int(number)
-    try:
-        return name, int(connect(tracking_uri).get_model_version_by_alias(name, alias).version)
-    except known as error:
-        raise TrackingError(f"cannot find {model_uri} in {shown(tracking_uri)}: {error}") from error
 
 
 def note_export(

@@ -33,7 +33,7 @@ ConfigFile = Annotated[Path, typer.Option("--config", help="Config file.")]
 Model = Annotated[str, typer.Option(help="Model of the config.")]
 Version = Annotated[str | None, typer.Option(help="Number or alias of the registered model, such as 3 or champion.")]
 Checkpoint = Annotated[
-    str | None, typer.Option(help="MLflow URI, folder of a model or of a checkpoint, or: untrained.")
+    str | None, typer.Option(help="MLflow URI, clone, checkpoint or folder of a model, or: untrained.")
 ]
 Overrides = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replaces a config value.")]
 Calibration = Annotated[

@@ -1,6 +1,5 @@
 """Finds the weights that are to be exported."""
 
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -8,15 +7,11 @@ from typing import Final
 from torch import nn
 
 from app.config.root import ExperimentConfig
-from app.errors import CheckpointError, ModelMismatchError
 from app.home import state_root
 from app.models.module import from_arrays, hash_of
-from app.models.saved import META, read_model
-from app.stores.mlflow_reports import resolve
-from app.stores.mlflow_store import ModelRegistry, tracking_uri
-from train.checkpoint import FILE, load_state
+from app.models.reference import REGISTERED
+from app.stores.model_sources import ModelSources
 
-MLFLOW: Final = "models:/"
 UNTRAINED: Final = "untrained"
 """In place of a checkpoint: the weights that are drawn from the seed."""
 
@@ -41,45 +36,30 @@ def load_weights(
       name: The model's.
       module: Its network.
       version: Number or alias of the registered model.
-      checkpoint: MLflow URI, a folder of a model or of a checkpoint, or ``untrained``. Without it and a version: the
+      checkpoint: MLflow URI, clone, checkpoint or folder of a model, or ``untrained``. Without it and a version: the
         checkpoint of the config, else the champion.
 
     Raises:
       SparringError: They cannot be had, or are those of another network.
     """
-    registered = f"{config.run.project}.{name}"
+    registered = f"{REGISTERED}{config.run.project}.{name}"
     wanted = checkpoint
     if version is not None:
-        wanted = f"{MLFLOW}{registered}/{version}" if version.isdecimal() else f"{MLFLOW}{registered}@{version}"
-    wanted = wanted or config.models[name].checkpoint or f"{MLFLOW}{registered}@champion"
+        wanted = f"{registered}/{version}" if version.isdecimal() else f"{registered}@{version}"
+    wanted = wanted or config.models[name].checkpoint or f"{registered}@champion"
     if wanted == UNTRAINED:
         return Found(UNTRAINED, None)
-    if wanted.startswith(MLFLOW):
-        return _registered(config, module, wanted)
-    return Found(_from_folder(module, Path(wanted)), None)
+    if Path(wanted).is_dir():  # Else names are looked up below the trial.
+        wanted = str(Path(wanted).absolute())
+    source = ModelSources(config, state_root(config.run.project)).read(wanted)
+    source.saved.check(hash_of(module), wanted, config.models[name].factory)
+    from_arrays(module, source.saved.arrays)
+    return Found(source.saved.version, _version(source.origin))
 
 
-def _registered(config: ExperimentConfig, module: nn.Module, uri: str) -> Found:
-    root = state_root(config.run.project)
-    tracking = tracking_uri(config.tracking.mlflow_uri, root)
-    with tempfile.TemporaryDirectory() as folder:
-        version = _from_folder(module, ModelRegistry(tracking, root).download(uri, Path(folder)))
-    return Found(version, resolve(tracking, uri))
-
-
-def _from_folder(module: nn.Module, folder: Path) -> str:
-    if (folder / META).is_file():
-        saved = read_model(folder)
-        if saved.spec_hash != hash_of(module):
-            raise ModelMismatchError(
-                f"{folder} holds weights of {saved.factory} with the shapes {saved.spec_hash}; the config builds "
-                f"{hash_of(module)}"
-            )
-        from_arrays(module, saved.arrays)
-        return saved.version
-    if (folder / FILE).is_file():
-        state = load_state(folder)
-        state.check(hash_of(module))
-        module.load_state_dict(state.model)
-        return folder.name
-    raise CheckpointError(f"{folder} holds neither {META} nor {FILE}: it is no folder of a model or of a checkpoint")
+def _version(origin: str) -> tuple[str, int] | None:
+    """Returns the name and number of a registered version, ``models:/name/3``; None for another origin."""
+    if not origin.startswith(REGISTERED):
+        return None
+    name, _, number = origin.removeprefix(REGISTERED).partition("/")
+    return name, int(number)

@@ -69,10 +69,10 @@ def test_what_is_asked_for_wrongly_is_named(tmp_path: Path, home: Path) -> None:
         export(BASE, "main", tmp_path / "out", precision="int4")
     with pytest.raises(ConfigError, match="allowed is one of them"):
         export(BASE, "main", tmp_path / "out", version="3", checkpoint="untrained")
-    with pytest.raises(CheckpointError, match="is no folder of a model or of a checkpoint"):
-        export(BASE, "main", tmp_path / "out", checkpoint=str(tmp_path))
+    with pytest.raises(CheckpointError, match="nowhere"):
+        export(BASE, "main", tmp_path / "out", checkpoint="nowhere")
     saved = str(model_folder(tmp_path / "saved"))
-    with pytest.raises(ModelMismatchError, match="the config builds"):
+    with pytest.raises(ModelMismatchError, match="saved"):
         export(BASE, "main", tmp_path / "out", checkpoint=saved, overrides=["models.main.kwargs.hidden=8"])
 
 
@@ -87,7 +87,7 @@ def test_the_report_is_noted_at_the_registered_version(tmp_path: Path, home: Pat
     ModelRegistry(uri, root).register("cartpole.main", model_folder(tmp_path / "saved"), run, {}, "champion")
     export(BASE, "main", tmp_path / "out", version="champion", precision="fp16")
     found = client.get_model_version("cartpole.main", "1")
-    assert found.tags == {"export.fp16": "passed", "export.fp16.agreement": found.tags["export.fp16.agreement"]}
+    assert found.tags["export.fp16"] == "passed"
     assert float(found.tags["export.fp16.agreement"]) > 0.99
     metrics = client.get_run(run).data.metrics
     assert metrics["export/fp16/agreement"] == pytest.approx(float(found.tags["export.fp16.agreement"]), abs=1e-6)
