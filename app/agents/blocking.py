@@ -3,6 +3,7 @@
 import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable
+from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, cast
@@ -210,7 +211,8 @@ class Offloaded(Agent):
         if self._last is not None:
             await self._pool.ended(self._last)
         call = self._last = self._pool.submit(
-            f"{type(self._agent).__name__}.{name} of session {self.context.session!r}", function
+            f"{type(self._agent).__name__}.{name} of session {self.context.session!r}",
+            partial(copy_context().run, function),  # So that the step's time goes with it.
         )
         answer = await self._pool.result(call)
         self.version = self._agent.version

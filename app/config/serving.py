@@ -1,6 +1,6 @@
 """Models, agents and actors: what ``serve run`` starts."""
 
-from typing import Any, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 from pydantic import Field, model_validator
 
@@ -9,13 +9,27 @@ from app.config.base import Component, Config, ImportPath, Name, Process
 
 
 class Batching(Config):
-    """Dynamic batching of one model's requests; ``remote`` placement only."""
+    """How many observations one model is asked about at once."""
 
-    max_calls: int = Field(64, ge=1)
-    """Calls answered in one batch; each carries all observations that wait in one actor replica."""
+    max_rows: int = Field(1024, ge=1)
+    """Observations in one batch; where more wait, those whose steps must be answered first go first."""
 
     wait_ms: float = Field(0.0, ge=0)
-    """Longest wait for a fuller batch."""
+    """Longest wait for a fuller batch; 0 takes what arrives in one turn of the event loop."""
+
+    pad_to: tuple[Annotated[int, Field(ge=1)], ...] | None = Field(None, min_length=1)
+    """Batch sizes, rising: a batch is padded up to the next one and its answer cut, and none is larger than the last;
+    null pads nothing."""
+
+    max_waiting_rows: int = Field(20_000, ge=1)
+    """Observations that may wait in one replica; while so many do, a further question is answered ``overloaded``."""
+
+    @model_validator(mode="after")
+    def _rises(self) -> Self:
+        sizes = self.pad_to or ()
+        if list(sizes) != sorted(set(sizes)):
+            raise ValueError(f"pad_to is {list(sizes)}, allowed are rising sizes such as [1, 8, 32]")
+        return self
 
 
 class WeightsConfig(Config):
@@ -66,6 +80,10 @@ class ModelConfig(Process):
 
     replicas: int = Field(1, ge=1)
     """Replicas where the placement is remote."""
+
+    channel: Literal["direct", "handle"] = "direct"
+    """How actors ask remote replicas. ``direct``: over kept connections of their own; ``handle``: over Serve's handle,
+    which is also what is used while no connection can be had."""
 
     checkpoint: str | None = None
     """First weights; null starts untrained. A registered version: ``models:/project.model@alias``, or with ``/3`` in

@@ -5,16 +5,16 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from app.models.batching import DEFAULT_LIMITS, BatchLimits, sized
 from app.models.engine import Answer, Engine
 from app.models.loading import FetchWeights, WeightsLoader
 from app.models.model import Output
 from app.models.question import Decision, Leaves, Question, fitting, prepare
-from app.models.queue import Batch, LocalQueue, RemoteQueue
+from app.models.queue import LocalQueue, RemoteQueue
 from app.models.spec import ModelSpec
+from app.models.waiting import Batch, Within
 from app.types import Version
 
-MAX_WAITING = 20_000
-"""Observations that may wait for one model in one replica: more than the sessions it may hold."""
 REMOTE_TIMEOUT_S = 10.0
 """Longest call to a remote model; a tick's own deadline is usually shorter."""
 
@@ -22,10 +22,11 @@ REMOTE_TIMEOUT_S = 10.0
 class LocalModel:
     """A network in this process, micro-batched over its sessions."""
 
-    def __init__(self, engine: Engine, fetch: FetchWeights) -> None:
+    def __init__(self, engine: Engine, fetch: FetchWeights, limits: BatchLimits = DEFAULT_LIMITS) -> None:
         self.engine = engine
         self.spec = engine.spec
-        self.queue = LocalQueue(engine.spec, engine.forward, MAX_WAITING)
+        self._forward = sized(engine.forward, limits)
+        self.queue = LocalQueue(engine.spec, self._forward, limits)
         self.weights = WeightsLoader(engine, fetch)
 
     def decide(self, question: Question) -> Awaitable[Decision]:
@@ -44,7 +45,7 @@ class LocalModel:
           ValueError: The observation does not fit the model, or the answer not its spec.
         """
         batch, single = _batch(self.spec, observation, state, version)
-        return _output(self.spec, self.engine.forward(*batch), single=single)
+        return _output(self.spec, self._forward(*batch), single=single)
 
     async def ensure(self, version: Version | None) -> Version:
         """Holds a version until it is released, fetching its weights where needed; None holds the newest weights."""
@@ -58,8 +59,8 @@ class LocalModel:
 class Remote(Protocol):
     """The other end of a remote model."""
 
-    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
-        """Returns the answer to a batch, given and taken by leaves."""
+    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None, within: Within) -> Answer:
+        """Returns the answer to a batch, given and taken by leaves, that is wanted within so many seconds."""
 
     async def ensure(self, version: Version | None) -> Version:
         """Keeps a version answerable until it is released, and returns it; None means the newest."""
@@ -71,9 +72,9 @@ class Remote(Protocol):
 class RemoteModel:
     """A network in another process, asked once for all sessions that wait."""
 
-    def __init__(self, spec: ModelSpec, remote: Remote) -> None:
+    def __init__(self, spec: ModelSpec, remote: Remote, limits: BatchLimits = DEFAULT_LIMITS) -> None:
         self.spec = spec
-        self.queue = RemoteQueue(spec, remote.forward, MAX_WAITING, REMOTE_TIMEOUT_S)
+        self.queue = RemoteQueue(spec, remote.forward, limits, REMOTE_TIMEOUT_S)
         self._remote = remote
 
     def decide(self, question: Question) -> Awaitable[Decision]:

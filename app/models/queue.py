@@ -1,78 +1,44 @@
 """Collects what all sessions ask and asks the network once for all of it."""
 
 import asyncio
-from collections.abc import Awaitable, Callable, Sequence
-from typing import Any, NamedTuple
+from collections.abc import Awaitable, Callable
+from typing import Any
 
-import numpy as np
-
-from app.errors import AgentError, OverloadedError
-from app.models.engine import Answer, check_answer
-from app.models.question import Decision, Leaves, Prepared, decisions
+from app.deadline import step_until_s
+from app.models.batching import BatchLimits, Forward
+from app.models.engine import Answer
+from app.models.question import Decision, Leaves, Prepared
+from app.models.settling import fail, gathered, settle
 from app.models.spec import ModelSpec
+from app.models.waiting import ALWAYS, Batch, Waiting, WaitingLine, Within, refuse_more
 from app.types import Version
 
-Forward = Callable[[Leaves, Leaves, Version | None], Answer]
-AsyncForward = Callable[[Leaves, Leaves, Version | None], Awaitable[Answer]]
-
-
-class Batch(NamedTuple):
-    """Observations whose answers are wanted as they are, without a decision."""
-
-    inputs: Leaves
-    """Each [B, …]."""
-    states: Leaves
-    """Each [B, …]."""
-    version: Version | None
-
-
-class _Waiting(NamedTuple):
-    asked: Prepared | Batch
-    rows: int
-    outcome: asyncio.Future[Any]
-
-
-class _Queue:
-    """What arrived since the last batch, bounded."""
-
-    def __init__(self, max_waiting: int) -> None:
-        self._max = max_waiting
-        self._waiting: list[_Waiting] = []
-
-    def put(self, asked: Prepared | Batch) -> asyncio.Future[Any]:
-        if len(self._waiting) >= self._max:
-            raise OverloadedError(f"{self._max} observations already wait for the model")
-        outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append(_Waiting(asked, len(asked.inputs[0]), outcome))
-        return outcome
-
-    def __len__(self) -> int:
-        return len(self._waiting)
-
-    def take_of(self, version: Version | None) -> list[_Waiting]:
-        """Takes those that still want an answer of one version."""
-        taken = [item for item in self._waiting if item.asked.version == version]
-        self._waiting = [item for item in self._waiting if item.asked.version != version]
-        return [item for item in taken if not item.outcome.done()]
-
-    def take(self) -> dict[Version | None, list[_Waiting]]:
-        """Takes all that still want an answer, by version."""
-        waiting, self._waiting = self._waiting, []
-        groups: dict[Version | None, list[_Waiting]] = {}
-        for item in waiting:
-            if not item.outcome.done():
-                groups.setdefault(item.asked.version, []).append(item)
-        return groups
+AsyncForward = Callable[[Leaves, Leaves, Version | None, Within], Awaitable[Answer]]
+"""Answers a batch from another process; the times are in seconds from now."""
 
 
 class LocalQueue:
-    """Answers in this process: all that arrived in one turn of the event loop is one batch."""
+    """Answers in this process: all that arrived in one turn of the event loop, or in ``wait_s``, is one batch."""
 
-    def __init__(self, spec: ModelSpec, forward: Forward, max_waiting: int) -> None:
+    def __init__(self, spec: ModelSpec, forward: Forward, limits: BatchLimits) -> None:
         self._spec = spec
         self._forward = forward
-        self._queue = _Queue(max_waiting)
+        self._wait_s = limits.wait_s
+        self._line = WaitingLine(limits)
+        self._timer: asyncio.TimerHandle | None = None
+        self._due = False
+        """Whether the next batch is asked in the next turn of the loop."""
         self.batches = 0
+
+    @property
+    def waiting_rows(self) -> int:
+        """Returns how many observations wait."""
+        return self._line.rows
+
+    @property
+    def late(self) -> int:
+        """Returns how many questions were not asked since their time was up."""
+        return self._line.late
 
     def decide(self, question: Prepared) -> asyncio.Future[Decision]:
         """Returns the decision to come.
@@ -80,28 +46,64 @@ class LocalQueue:
         Raises:
           OverloadedError: Too many wait already.
         """
-        return self._put(question)
+        return self._put(question, _of_this_step())
 
-    def answer(self, batch: Batch) -> asyncio.Future[Answer]:
+    def answer(self, batch: Batch, within: Within | None = None) -> asyncio.Future[Answer]:
         """Returns the answer to come.
+
+        Args:
+          batch: What is asked.
+          within: When the answer is wanted, in seconds from now; None takes the present step's time.
 
         Raises:
           OverloadedError: Too many wait already.
         """
-        return self._put(batch)
+        return self._put(batch, _of_this_step() if within is None else _on_the_clock(within))
 
-    def _put(self, asked: Prepared | Batch) -> asyncio.Future[Any]:
-        if not self._queue:
-            asyncio.get_running_loop().call_soon(self._answer_all)
-        return self._queue.put(asked)
+    def hurry(self) -> None:
+        """Waits for no fuller batch: what waits is asked in the next turn of the loop."""
+        if not self._due and len(self._line):
+            self._due = True
+            asyncio.get_running_loop().call_soon(self._answer_next)
 
-    def _answer_all(self) -> None:
-        for version, group in self._queue.take().items():
-            self.batches += 1
-            try:
-                _settle(self._spec, group, self._forward(*_joined(group), version))
-            except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each waiter is told.
-                _fail(group, error)
+    def _put(self, asked: Prepared | Batch, within: Within) -> asyncio.Future[Any]:
+        outcome = self._line.put(asked, within)
+        if not self._due:
+            if self._wait_s <= 0 or self._line.full:
+                self.hurry()
+            elif self._timer is None:
+                self._timer = asyncio.get_running_loop().call_later(self._wait_s, self.hurry)
+        return outcome
+
+    def _answer_next(self) -> None:
+        self._due = False
+        if self._timer is not None:
+            self._timer.cancel()
+            self._timer = None
+        for version, group in self._line.take(asyncio.get_running_loop().time()).items():
+            self._answer(version, group)
+        self.hurry()  # What did not fit lets the rest of the loop run before it.
+
+    def _answer(self, version: Version | None, group: list[Waiting]) -> None:
+        """Asks for all at once, and where that fails for each alone: one that makes it fail hurts no other."""
+        self.batches += 1
+        try:
+            answer = self._forward(*gathered(group), version)
+        except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each waiter is told.
+            if len(group) == 1:
+                fail(group, error)
+            else:
+                self._answer_each(version, group)
+            return
+        try:
+            settle(self._spec, group, answer)
+        except Exception as error:  # noqa: BLE001  # Whatever is wrong with the answer, each waiter is told.
+            fail(group, error)
+
+    def _answer_each(self, version: Version | None, group: list[Waiting]) -> None:
+        for item in group:
+            if not item.outcome.done():
+                self._answer(version, [item])
 
 
 class RemoteQueue:
@@ -110,13 +112,26 @@ class RemoteQueue:
     So who waits for weights that the other process has to fetch first keeps nobody else waiting.
     """
 
-    def __init__(self, spec: ModelSpec, forward: AsyncForward, max_waiting: int, timeout_s: float) -> None:
+    def __init__(self, spec: ModelSpec, forward: AsyncForward, limits: BatchLimits, timeout_s: float) -> None:
         self._spec = spec
         self._forward = forward
-        self._queue = _Queue(max_waiting)
+        self._limits = limits
         self._timeout_s = timeout_s
+        self._lines: dict[Version | None, WaitingLine] = {}
         self._pumps: dict[Version | None, asyncio.Task[None]] = {}
+        self._late = 0
+        """Questions of lines that are gone."""
         self.batches = 0
+
+    @property
+    def waiting_rows(self) -> int:
+        """Returns how many observations wait for a call under way to end."""
+        return sum(line.rows for line in self._lines.values())
+
+    @property
+    def late(self) -> int:
+        """Returns how many questions were not asked since their time was up."""
+        return self._late + sum(line.late for line in self._lines.values())
 
     def decide(self, question: Prepared) -> asyncio.Future[Decision]:
         """Returns the decision to come.
@@ -135,67 +150,46 @@ class RemoteQueue:
         return self._put(batch)
 
     def _put(self, asked: Prepared | Batch) -> asyncio.Future[Any]:
-        outcome = self._queue.put(asked)
+        refuse_more(self.waiting_rows, self._limits)
         version = asked.version
-        pump = self._pumps.get(version)
-        if pump is None or pump.done():
-            self._pumps[version] = asyncio.get_running_loop().create_task(self._answer_waiting(version))
-        return outcome
+        line = self._lines.get(version)
+        if line is None:
+            line = self._lines[version] = WaitingLine(self._limits)
+            self._pumps[version] = asyncio.get_running_loop().create_task(self._answer_waiting(version, line))
+        return line.put(asked, _of_this_step())
 
-    async def _answer_waiting(self, version: Version | None) -> None:
+    async def _answer_waiting(self, version: Version | None, line: WaitingLine) -> None:
         await asyncio.sleep(0)  # Lets the rest of this loop turn join the batch.
+        loop = asyncio.get_running_loop()
         try:
-            while group := self._queue.take_of(version):
-                await self._answer(version, group)
+            while line:
+                for group in line.take(loop.time()).values():
+                    await self._answer(version, group, loop.time())
         finally:
-            del self._pumps[version]
+            self._late += line.late
+            del self._lines[version], self._pumps[version]
 
-    async def _answer(self, version: Version | None, group: list[_Waiting]) -> None:
+    async def _answer(self, version: Version | None, group: list[Waiting], now_s: float) -> None:
         self.batches += 1
+        nearest_s = min(item.within.nearest_s for item in group) - now_s
+        last_s = max(item.within.last_s for item in group) - now_s
         try:
             async with asyncio.timeout(self._timeout_s):
-                _settle(self._spec, group, await self._forward(*_joined(group), version))
+                answer = await self._forward(*gathered(group), version, Within(nearest_s, last_s))
+            settle(self._spec, group, answer)
         except asyncio.CancelledError as error:  # The call's end where this task's was not asked for.
-            _fail(group, error)
+            fail(group, error)
             if (task := asyncio.current_task()) is not None and task.cancelling():
                 raise
         except Exception as error:  # noqa: BLE001  # Whatever the other process raised, each waiter is told.
-            _fail(group, error)
+            fail(group, error)
 
 
-def _joined(group: Sequence[_Waiting]) -> tuple[Leaves, Leaves]:
-    """Returns the inputs and states of all as one batch."""
-    return _concatenated([item.asked.inputs for item in group]), _concatenated([item.asked.states for item in group])
+def _of_this_step() -> Within:
+    until_s = step_until_s()
+    return ALWAYS if until_s is None else Within(until_s, until_s)
 
 
-def _concatenated(parts: Sequence[Leaves]) -> Leaves:
-    return list(parts[0]) if len(parts) == 1 else [np.concatenate(leaves) for leaves in zip(*parts, strict=True)]
-
-
-def _fail(group: Sequence[_Waiting], error: BaseException) -> None:
-    for item in group:
-        if not item.outcome.done():
-            failure = AgentError(f"the model did not answer: {type(error).__name__}: {error}")
-            failure.__cause__ = error
-            item.outcome.set_exception(failure)
-
-
-def _settle(spec: ModelSpec, group: Sequence[_Waiting], answer: Answer) -> None:
-    """Gives each who waits its part of the answer."""
-    check_answer(answer, spec, sum(item.rows for item in group))
-    deciding = [item for item in group if isinstance(item.asked, Prepared)]
-    if len(deciding) < len(group):
-        parts = answer.split([item.rows for item in group])
-        for item, part in zip(group, parts, strict=True):
-            if isinstance(item.asked, Batch) and not item.outcome.done():
-                item.outcome.set_result(part)
-        rows = np.repeat([isinstance(item.asked, Prepared) for item in group], [item.rows for item in group])
-        answer = Answer([leaf[rows] for leaf in answer.outputs], [leaf[rows] for leaf in answer.states], answer.version)
-    if deciding:
-        questions = [item.asked for item in deciding if isinstance(item.asked, Prepared)]
-        decided = decisions(spec, questions, answer.outputs, answer.states, answer.version)
-        for item, decision in zip(deciding, decided, strict=True):
-            if isinstance(decision, ValueError):
-                _fail([item], decision)
-            elif not item.outcome.done():
-                item.outcome.set_result(decision)
+def _on_the_clock(within: Within) -> Within:
+    now_s = asyncio.get_running_loop().time()
+    return Within(now_s + within.nearest_s, now_s + within.last_s)

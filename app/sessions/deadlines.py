@@ -3,6 +3,8 @@
 import asyncio
 from typing import Any, Protocol
 
+from app.deadline import StepTime
+
 Task = asyncio.Task[Any]
 
 
@@ -22,19 +24,22 @@ class Deadlines:
 
     def __init__(self, limit_s: float) -> None:
         self._limit_s = limit_s
-        self._running: dict[Task, float] = {}
+        self._running: dict[Task, tuple[float, StepTime]] = {}
         self._expired: set[Task] = set()
         self._timer: asyncio.TimerHandle | None = None
 
     def begin(self, task: Task, loop: asyncio.AbstractEventLoop) -> None:
         """Starts the time of a task's step."""
-        self._running[task] = loop.time() + self._limit_s
+        until_s = loop.time() + self._limit_s
+        self._running[task] = until_s, StepTime(until_s)
         if self._timer is None:
             self._timer = loop.call_later(self._limit_s, self._look, loop)
 
     def end(self, task: Task) -> bool:
         """Ends the time of a task's step; returns whether it was up, and then takes the cancellation back."""
-        self._running.pop(task, None)
+        running = self._running.pop(task, None)
+        if running is not None:
+            running[1].over()
         if task not in self._expired:
             return False
         self._expired.discard(task)
@@ -48,10 +53,11 @@ class Deadlines:
         self._timer = None
         now_s = loop.time()
         while self._running:
-            task, due_s = next(iter(self._running.items()))
+            task, (due_s, step_time) = next(iter(self._running.items()))
             if due_s > now_s:
                 self._timer = loop.call_later(due_s - now_s, self._look, loop)
                 return
             del self._running[task]
+            step_time.over()
             self._expired.add(task)
             task.cancel()

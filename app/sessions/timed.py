@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 
+from app.deadline import StepTime
 from app.errors import DeadlineExceededError
 from app.sessions.deadlines import Deadlines, Limit
 from app.wire.steps import StepReply, StepRequest
@@ -55,6 +56,7 @@ class TimedSteps:
           DeadlineExceededError: The time is up.
         """
         limit = asyncio.timeout(limit_s)
+        step_time = StepTime(asyncio.get_running_loop().time() + limit_s)
         try:
             async with limit:
                 return await self._play(request, limit)
@@ -62,6 +64,8 @@ class TimedSteps:
             if limit.expired():
                 raise _late(request, limit_s) from error
             raise
+        finally:
+            step_time.over()
 
 
 def _late(request: StepRequest, limit_s: float) -> DeadlineExceededError:

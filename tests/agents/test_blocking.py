@@ -9,6 +9,7 @@ import pytest
 from app.agents.agent import AgentContext
 from app.agents.blocking import BlockingAgent, BlockingContext, Offloaded
 from app.agents.threads import ThreadPool
+from app.deadline import StepTime
 from app.errors import DeadlineExceededError, SnapshotError
 from app.models.placement import LocalModel
 from app.models.question import GREEDY, Question
@@ -135,6 +136,21 @@ async def test_a_blocking_agent_asks_the_model(pool: ThreadPool) -> None:
     assert isinstance(agent.payloads(), BytesCodec)
     assert await agent.on_tick(b"") in (b"0", b"1", b"2", b"3")
     assert agent.version == UNTRAINED
+
+
+async def test_the_time_of_a_step_goes_with_the_question_from_a_thread(pool: ThreadPool) -> None:
+    async def none_kept(version: Version) -> Arrays:
+        raise AssertionError(f"{version} was asked for")
+
+    model = LocalModel(TorchEngine(small_policy(0)), none_kept)
+    agent = Offloaded(context([], model), Asking, pool)
+    step_time = StepTime(asyncio.get_running_loop().time())
+    with pytest.raises(DeadlineExceededError):
+        await agent.on_tick(b"")
+    assert (model.queue.late, model.queue.batches) == (1, 0)
+    step_time.over()
+    await agent.on_tick(b"")
+    assert model.queue.batches == 1
 
 
 class Thinking(BlockingAgent):

@@ -10,6 +10,7 @@ from app.models.placement import LocalModel, RemoteModel
 from app.models.question import GREEDY, Leaves, Question
 from app.models.torch_engine import TorchEngine
 from app.models.versions import Bound
+from app.models.waiting import Within
 from app.types import Arrays, Version
 from tests.small_policy import small_policy
 
@@ -41,7 +42,7 @@ class OtherProcess:
         self.ensure, self.release = model.ensure, model.release
         self._engine = model.engine
 
-    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
+    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None, within: Within) -> Answer:
         return self._engine.forward(inputs, states, version)
 
 

@@ -6,10 +6,13 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 
-from app.errors import AgentError, OverloadedError
+from app.deadline import StepTime
+from app.errors import AgentError, DeadlineExceededError, OverloadedError
+from app.models.batching import BatchLimits
 from app.models.engine import Answer
 from app.models.question import GREEDY, Decision, Leaves, Prepared, Question, prepare
 from app.models.queue import LocalQueue, RemoteQueue
+from app.models.waiting import Batch, Within
 from app.types import Version
 from tests.small_policy import discrete
 
@@ -46,8 +49,10 @@ class Remote(Network):
         super().__init__()
         self.called: asyncio.Queue[asyncio.Future[None]] = asyncio.Queue()
         self.under_way = self.most_under_way = 0
+        self.within: list[Within] = []
 
-    async def call(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
+    async def call(self, inputs: Leaves, states: Leaves, version: Version | None, within: Within) -> Answer:
+        self.within.append(within)
         door: asyncio.Future[None] = asyncio.get_running_loop().create_future()
         self.called.put_nowait(door)
         self.under_way += 1
@@ -64,8 +69,12 @@ def question(value: float, *, version: Version | None = None, mask: Sequence[int
     return prepare(Question(np.array([value], np.float32), GREEDY, flags, version), SPEC)
 
 
+def bounded(max_waiting_rows: int, max_rows: int = 1024) -> BatchLimits:
+    return BatchLimits(max_rows, max_waiting_rows)
+
+
 def local(network: Network, max_waiting: int = 100) -> LocalQueue:
-    return LocalQueue(SPEC, network.forward, max_waiting)
+    return LocalQueue(SPEC, network.forward, bounded(max_waiting))
 
 
 async def test_all_questions_of_one_turn_are_one_batch_in_their_order() -> None:
@@ -110,11 +119,13 @@ async def test_a_mask_binds_its_own_question_alone() -> None:
     assert free.action == 1
 
 
-async def test_a_failed_batch_is_told_to_each_waiter_and_the_next_one_works() -> None:
-    queue = local(Network())
+async def test_a_question_that_makes_the_network_fail_hurts_no_neighbour() -> None:
+    network = Network()
+    queue = local(network)
     outcomes = await asyncio.gather(*(queue.decide(question(v)) for v in (1, -1, 2)), return_exceptions=True)
-    assert [type(outcome) for outcome in outcomes] == [AgentError] * 3
-    assert str(outcomes[0]) == "the model did not answer: RuntimeError: the network chokes"
+    assert [type(outcome) for outcome in outcomes] == [Decision, AgentError, Decision]
+    assert str(outcomes[1]) == "the model did not answer: RuntimeError: the network chokes"
+    assert [values for values, _ in network.asked] == [[1, -1, 2], [1], [-1], [2]]
     assert (await queue.decide(question(4))).value == 4
 
 
@@ -134,7 +145,7 @@ async def test_a_row_that_is_not_a_number_fails_its_own_waiter_alone() -> None:
         answer.outputs[1][2] = np.inf
         return answer
 
-    queue = LocalQueue(SPEC, forward, 100)
+    queue = LocalQueue(SPEC, forward, bounded(100))
     outcomes = await asyncio.gather(*(queue.decide(question(v)) for v in range(4)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [Decision, AgentError, AgentError, Decision]
     assert "log-probability is nan" in str(outcomes[1])
@@ -144,7 +155,7 @@ async def test_a_row_that_is_not_a_number_fails_its_own_waiter_alone() -> None:
 @pytest.mark.parametrize(("rows", "value_shape"), [(2, (2,)), (3, (3, 1)), (3, ()), (1, (3,))])
 async def test_an_answer_of_another_shape_is_told_to_each_waiter(rows: int, value_shape: tuple[int, ...]) -> None:
     answer = Answer([np.zeros((rows, 2), np.float32), np.zeros(value_shape, np.float32)], [], Version(1, 1))
-    queue = LocalQueue(SPEC, lambda _inputs, _states, _version: answer, 100)
+    queue = LocalQueue(SPEC, lambda _inputs, _states, _version: answer, bounded(100))
     outcomes = await asyncio.gather(*(queue.decide(question(v)) for v in range(3)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [AgentError] * 3
     assert "answer to 3 observations has the shapes" in str(outcomes[0])
@@ -175,11 +186,11 @@ async def test_many_cancelled_callers_hurt_no_neighbour_of_a_local_model() -> No
 
 
 async def test_many_cancelled_callers_hurt_no_neighbour_of_a_remote_model() -> None:
-    async def forward(inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
+    async def forward(inputs: Leaves, states: Leaves, version: Version | None, within: Within) -> Answer:
         await asyncio.sleep(0)
         return answer_to(inputs[0], version)
 
-    await many_calls_with_some_cancelled(RemoteQueue(SPEC, forward, CALLS, timeout_s=20))
+    await many_calls_with_some_cancelled(RemoteQueue(SPEC, forward, bounded(CALLS), timeout_s=20))
 
 
 async def many_calls_with_some_cancelled(queue: LocalQueue | RemoteQueue) -> None:
@@ -203,12 +214,12 @@ async def many_calls_with_some_cancelled(queue: LocalQueue | RemoteQueue) -> Non
             assert outcome == value
     assert sum(isinstance(outcome, asyncio.CancelledError) for outcome in outcomes) > CALLS / 10
     assert (await queue.decide(question(7))).value == 7
-    assert len(queue._queue) == 0
+    assert queue.waiting_rows == 0
 
 
 async def test_a_remote_model_has_one_call_under_way_that_carries_all_that_wait() -> None:
     remote = Remote()
-    queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=20)
+    queue = RemoteQueue(SPEC, remote.call, bounded(100), timeout_s=20)
     first = [queue.decide(question(v)) for v in (1, 2)]
     door = await remote.called.get()
     second = [queue.decide(question(v)) for v in (3, 4, 5)]
@@ -226,7 +237,7 @@ async def test_a_remote_model_has_one_call_under_way_that_carries_all_that_wait(
 
 async def test_who_waits_for_weights_that_must_be_fetched_keeps_no_other_version_waiting() -> None:
     remote = Remote()
-    queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=20)
+    queue = RemoteQueue(SPEC, remote.call, bounded(100), timeout_s=20)
     cold = queue.decide(question(1, version=Version(1, 1)))
     door = await remote.called.get()
     for value in range(2, 6):
@@ -240,7 +251,7 @@ async def test_who_waits_for_weights_that_must_be_fetched_keeps_no_other_version
 
 async def test_a_remote_call_without_an_answer_ends_in_an_error_and_the_next_one_works() -> None:
     remote = Remote()
-    queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=0.02)
+    queue = RemoteQueue(SPEC, remote.call, bounded(100), timeout_s=0.02)
     outcomes = await asyncio.gather(*(queue.decide(question(v)) for v in (1, 2)), return_exceptions=True)
     assert [str(outcome) for outcome in outcomes] == ["the model did not answer: TimeoutError: "] * 2
     await remote.called.get()
@@ -251,7 +262,7 @@ async def test_a_remote_call_without_an_answer_ends_in_an_error_and_the_next_one
 
 async def test_a_remote_failure_is_told_to_each_waiter_and_the_next_call_works() -> None:
     remote = Remote()
-    queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=20)
+    queue = RemoteQueue(SPEC, remote.call, bounded(100), timeout_s=20)
     waiting = [queue.decide(question(v)) for v in (1, -1)]
     (await remote.called.get()).set_result(None)
     outcomes = await asyncio.gather(*waiting, return_exceptions=True)
@@ -263,7 +274,7 @@ async def test_a_remote_failure_is_told_to_each_waiter_and_the_next_call_works()
 
 async def test_a_remote_call_that_is_cancelled_from_outside_leaves_nobody_waiting() -> None:
     remote = Remote()
-    queue = RemoteQueue(SPEC, remote.call, 100, timeout_s=20)
+    queue = RemoteQueue(SPEC, remote.call, bounded(100), timeout_s=20)
     waiting = queue.decide(question(1))
     door = await remote.called.get()
     later = queue.decide(question(2))
@@ -276,7 +287,7 @@ async def test_a_remote_call_that_is_cancelled_from_outside_leaves_nobody_waitin
 
 async def test_a_remote_model_refuses_one_question_too_many() -> None:
     remote = Remote()
-    queue = RemoteQueue(SPEC, remote.call, 2, timeout_s=20)
+    queue = RemoteQueue(SPEC, remote.call, bounded(2), timeout_s=20)
     first = queue.decide(question(0))
     door = await remote.called.get()
     waiting = [queue.decide(question(v)) for v in (1, 2)]
@@ -285,3 +296,118 @@ async def test_a_remote_model_refuses_one_question_too_many() -> None:
     door.set_result(None)
     (await remote.called.get()).set_result(None)
     assert [d.value for d in await asyncio.gather(first, *waiting)] == [0, 1, 2]
+
+
+LIMITS = BatchLimits(max_rows=4)
+
+
+def batch(*values: float) -> Batch:
+    return Batch([np.array(values, np.float32)[:, None]], [], None)
+
+
+def within(seconds: float) -> Within:
+    return Within(seconds, seconds)
+
+
+async def test_where_not_all_fit_the_nearest_deadlines_go_first() -> None:
+    network = Network()
+    queue = LocalQueue(SPEC, network.forward, LIMITS)
+    waiting = [queue.answer(batch(seconds, seconds), within(seconds)) for seconds in (30, 10, 40, 20)]
+    answers = await asyncio.gather(*waiting)
+    assert [values for values, _ in network.asked] == [[10, 10, 20, 20], [30, 30, 40, 40]]
+    assert [answer.outputs[1].tolist() for answer in answers] == [[30, 30], [10, 10], [40, 40], [20, 20]]
+
+
+async def test_what_fits_into_one_batch_keeps_its_order() -> None:
+    network = Network()
+    queue = LocalQueue(SPEC, network.forward, LIMITS)
+    await asyncio.gather(*(queue.answer(batch(seconds), within(seconds)) for seconds in (30, 10, 20)))
+    assert [values for values, _ in network.asked] == [[30, 10, 20]]
+
+
+async def test_a_batch_larger_than_allowed_is_asked_alone() -> None:
+    network = Network()
+    queue = LocalQueue(SPEC, network.forward, LIMITS)
+    await asyncio.gather(*(queue.answer(batch(*values)) for values in ([1], [2] * 5, [3])))
+    assert [values for values, _ in network.asked] == [[1], [2] * 5, [3]]
+
+
+async def test_a_question_whose_time_is_up_is_not_asked_and_hurts_no_neighbour() -> None:
+    network = Network()
+    queue = LocalQueue(SPEC, network.forward, LIMITS)
+    late, kept = queue.answer(batch(1), within(0)), queue.answer(batch(2), within(30))
+    assert (await kept).outputs[1] == [2]
+    with pytest.raises(DeadlineExceededError, match="before the model could be asked"):
+        await late
+    assert [values for values, _ in network.asked] == [[2]]
+    assert queue.late == 1
+
+
+async def test_a_step_that_is_late_falls_back_before_its_question_fails() -> None:
+    queue = local(Network())
+    loop = asyncio.get_running_loop()
+    step_time = StepTime(loop.time())
+    decision = queue.decide(question(1))
+    with pytest.raises(TimeoutError):
+        await asyncio.wait_for(decision, 0.01)
+    assert decision.cancelled()
+    step_time.over()
+    assert (await queue.decide(question(2))).value == 2
+
+
+async def test_a_fuller_batch_is_waited_for_but_not_beyond_a_full_one() -> None:
+    network = Network()
+    queue = LocalQueue(SPEC, network.forward, BatchLimits(max_rows=2, wait_s=30))
+    first = queue.answer(batch(1))
+    for _ in range(5):
+        await asyncio.sleep(0)
+    assert not network.asked
+    second = queue.answer(batch(2))
+    await asyncio.wait_for(asyncio.gather(first, second), 5)
+    assert [values for values, _ in network.asked] == [[1, 2]]
+
+
+async def test_one_that_waits_alone_is_asked_after_the_wait() -> None:
+    queue = LocalQueue(SPEC, Network().forward, BatchLimits(max_rows=2, wait_s=0.01))
+    assert (await asyncio.wait_for(queue.answer(batch(1)), 5)).outputs[1] == [1]
+
+
+async def test_hurrying_waits_for_no_fuller_batch() -> None:
+    queue = LocalQueue(SPEC, Network().forward, BatchLimits(wait_s=30))
+    answer = queue.answer(batch(1))
+    queue.hurry()
+    assert (await asyncio.wait_for(answer, 5)).outputs[1] == [1]
+
+
+async def test_a_remote_call_says_when_the_first_and_the_last_answer_are_wanted() -> None:
+    remote = Remote()
+    queue = RemoteQueue(SPEC, remote.call, bounded(100), timeout_s=20)
+    now_s = asyncio.get_running_loop().time()
+    waiting = []
+    for seconds in (7, 3, 5):
+        StepTime(now_s + seconds)
+        waiting.append(queue.decide(question(seconds)))
+    (await remote.called.get()).set_result(None)
+    await asyncio.gather(*waiting)
+    (times,) = remote.within
+    assert times == (pytest.approx(3, abs=1), pytest.approx(7, abs=1))
+
+
+async def test_a_remote_call_carries_no_more_than_a_batch_and_the_next_the_rest() -> None:
+    remote = Remote()
+    queue = RemoteQueue(SPEC, remote.call, BatchLimits(max_rows=2), timeout_s=20)
+    waiting = [queue.decide(question(v)) for v in range(3)]
+    for _ in range(2):
+        (await remote.called.get()).set_result(None)
+    assert [d.value for d in await asyncio.gather(*waiting)] == [0, 1, 2]
+    assert [values for values, _ in remote.asked] == [[0, 1], [2]]
+
+
+@pytest.mark.parametrize("kind", [OverloadedError, DeadlineExceededError])
+async def test_a_remote_model_that_is_too_busy_is_told_as_that(kind: type[Exception]) -> None:
+    async def forward(inputs: Leaves, states: Leaves, version: Version | None, within: Within) -> Answer:
+        raise kind("come back later")
+
+    queue = RemoteQueue(SPEC, forward, bounded(100), timeout_s=20)
+    outcomes = await asyncio.gather(*(queue.decide(question(v)) for v in range(2)), return_exceptions=True)
+    assert [(type(outcome), str(outcome)) for outcome in outcomes] == [(kind, "come back later")] * 2

@@ -1,5 +1,6 @@
 import asyncio
 
+from app.deadline import step_until_s
 from app.sessions.deadlines import Deadlines
 
 
@@ -46,3 +47,14 @@ async def test_a_cancellation_from_outside_is_not_taken_for_a_deadline() -> None
     task.cancel()
     (outcome,) = await asyncio.gather(task, return_exceptions=True)
     assert isinstance(outcome, asyncio.CancelledError)
+
+
+async def test_a_step_knows_until_when_its_answer_is_wanted() -> None:
+    deadlines, loop, task = Deadlines(30.0), asyncio.get_running_loop(), asyncio.current_task()
+    assert task is not None
+    deadlines.begin(task, loop)
+    until_s = step_until_s()
+    assert until_s is not None
+    assert 29 < until_s - loop.time() <= 30
+    deadlines.end(task)
+    assert step_until_s() is None
