@@ -77,10 +77,10 @@ class AgentMaker:
         self._players = [name for name, agent in self._agents.items() if agent.role == "player"]
         self._observers = [name for name, agent in self._agents.items() if agent.role == "observer"]
         self._clocks: dict[str, WeightsClock] = {}
-        self._models = {a.model: self._model(a.model, remote_models) for a in self._agents.values() if a.model}
-        self._games = {name: GameWeights() for name in self._models}
         self.counts: Counter[str] = Counter()
         """What the replica has done; the session table counts here as well."""
+        self._models = {a.model: self._model(a.model, remote_models) for a in self._agents.values() if a.model}
+        self._games = {name: GameWeights() for name in self._models}
         self.reporter = Reporter(trial.metrics, self.counts)
         self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
         self._replica_number = secrets.randbits(31)
@@ -194,8 +194,10 @@ class AgentMaker:
         config, seed = self._args.config.models[name], self._args.config.run.seed
         weights, clock = self._trial.weights(name), self._clocks.setdefault(name, WeightsClock())
         if name in remote_models:
-            self._following.append(watch(weights, clock))
-            return remote_model(config, seed, remote_models[name], weights)
+            secret, handle = self._args.service.cluster_secret, remote_models[name]
+            remote, work = remote_model(config, seed, handle, weights, secret, self.counts)
+            self._following += [watch(weights, clock), *work]
+            return remote
         model, following = local_model(config, seed, self._args.first[name], weights, clock, self._args.service.home)
         self._following.append(following)
         return model

@@ -12,6 +12,7 @@ from ray import serve
 from ray.serve import Application
 from torch import nn
 
+from app.config.access import is_loopback
 from app.config.active import active
 from app.config.keys import refuse_bad_keys
 from app.config.load import load
@@ -28,7 +29,7 @@ from app.types import Arrays
 from deployments.actor import ActorReplica
 from deployments.agents import ActorArgs
 from deployments.gateway_replica import GatewayReplica
-from deployments.model import ModelReplica
+from deployments.model import ModelPlace, ModelReplica
 from deployments.models import build_engine
 from deployments.options import actor_options, gateway_options, model_options
 from deployments.port import refuse_taken
@@ -140,8 +141,10 @@ def load_checkpoint(config: ExperimentConfig, name: str, module: nn.Module) -> A
 def _bind_model(prepared: Prepared, name: str) -> Application:
     run, model = prepared.config.run, prepared.config.models[name]
     deployment = deploy(ModelReplica).options(name=f"model-{name}", **model_options(model))
-    home = prepared.trial.directory.info().home
-    return deployment.bind(model, name, prepared.trial.namespace, run.seed, prepared.first[name], home)
+    info = prepared.trial.directory.info()
+    local = all(is_loopback(actor.host) for actor in prepared.config.actors.values())
+    place = ModelPlace(info.home, info.cluster_secret, local)
+    return deployment.bind(model, name, prepared.trial.namespace, run.seed, prepared.first[name], place)
 
 
 def _bind_actors(prepared: Prepared, remote: dict[str, Application]) -> Application:

@@ -2,9 +2,9 @@
 
 import asyncio
 import contextlib
+from dataclasses import dataclass
 from typing import Any, cast
 
-import numpy as np
 import torch
 from ray import serve
 
@@ -13,52 +13,76 @@ from app.models.engine import Answer
 from app.models.loading import WeightsLoader
 from app.models.placement import check_batch
 from app.models.question import Leaves
+from app.models.waiting import ALWAYS, Within
 from app.stores.trial import Trial
 from app.types import Arrays, Version
-from deployments.models import WeightsClock, build_engine, follow
+from deployments.answering import Answering
+from deployments.model_channels import Endpoint
+from deployments.model_port import listening_host, open_model_port
+from deployments.models import WeightsClock, batch_limits, build_engine, follow
 
-Item = tuple[Leaves, Leaves, Version | None]
-"""One caller's observations and states by leaves, each [B, …], and the version that is to answer; None: the newest."""
+Item = tuple[Leaves, Leaves, Version | None, Within]
+"""One caller's observations and states by leaves, each [B, …], the version that is to answer (None: the newest), and
+when the answer is wanted, in seconds from now."""
+
+
+@dataclass(frozen=True, slots=True)
+class ModelPlace:
+    """What a model replica knows of the service that it answers."""
+
+    home: str
+    """State root."""
+    secret: str
+    """Cluster secret, which whoever connects must know."""
+    local: bool
+    """Whether all game ports are on loopback addresses, so that this one is as well."""
 
 
 class ModelReplica:
-    """One copy of a model; calls that arrive together become one batch."""
+    """One copy of a model; calls that arrive together become one batch, whichever way they come."""
 
     async def __init__(  # type: ignore[misc]  # Serve awaits it.
-        self, config: ModelConfig, name: str, namespace: str, seed: int, first: Arrays | None, home: str
+        self, config: ModelConfig, name: str, namespace: str, seed: int, first: Arrays | None, place: ModelPlace
     ) -> None:
         torch.set_num_threads(1)
         weights = Trial(namespace).weights(name)
         device = "cuda" if config.num_gpus and torch.cuda.is_available() else "cpu"
-        self._engine = build_engine(config, seed, first, home, device)
+        self._engine = build_engine(config, seed, first, place.home, device)
         self._engine.keep_for_good()  # No store has the first weights; games that began with them go on with them.
-        self._loader = WeightsLoader(self._engine, weights.fetch)
-        work = follow(self._loader, weights, WeightsClock())
-        self._following = asyncio.get_running_loop().create_task(work)
+        loader = WeightsLoader(self._engine, weights.fetch)
+        limits = batch_limits(config)
+        self._answering = Answering(self._engine, loader, limits)
+        self._following = asyncio.get_running_loop().create_task(follow(loader, weights, WeightsClock()))
+        self._host = listening_host(local=place.local)
+        self._port = (
+            await open_model_port(self._answering, self._host, place.secret) if config.channel == "direct" else None
+        )
         batched = cast("Any", self._batched)  # Serve adds the setters.
-        batched.set_max_batch_size(config.batching.max_calls)
-        batched.set_batch_wait_timeout_s(config.batching.wait_ms / 1000)
+        batched.set_max_batch_size(limits.max_rows)
+        batched.set_batch_wait_timeout_s(limits.wait_s)
 
-    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
+    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None, within: Within = ALWAYS) -> Answer:
         """Returns the answer to one caller's batch, given and taken by leaves, each [B, …].
 
         Raises:
-          ValueError: It does not fit the model; no other caller notices.
-          ModelMismatchError: The version is no longer kept; nor does one of another version.
-          OverloadedError: Too many versions are in play, or on their way.
           AgentError: The version could not be fetched.
+          DeadlineExceededError: Its time was up before the model could be asked.
+          ModelMismatchError: The version is no longer kept; no other caller notices.
+          OverloadedError: Too many wait already.
+          ValueError: It does not fit the model.
         """
         check_batch(self._engine.spec, inputs, states)
-        if version is not None:  # Before it joins a batch: one whose weights must be fetched keeps nobody waiting.
-            await self._loader.ensure(version)
-        try:
-            answer = await self._batched((inputs, states, version))
-        finally:
-            if version is not None:
-                self._loader.release(version)
+        async with self._answering.held(version):  # Its weights are fetched before it enters the batch.
+            answer = await self._batched((inputs, states, version, within))
         if isinstance(answer, Exception):
             raise answer
         return answer
+
+    async def endpoint(self) -> Endpoint | None:
+        """Returns where it listens; None where the config wants no connections."""
+        if self._port is None:
+            return None
+        return Endpoint(str(serve.get_replica_context().replica_id.unique_id), self._host, self._port.port)
 
     async def check_health(self) -> None:
         """Raises where the weights are no longer followed."""
@@ -66,28 +90,31 @@ class ModelReplica:
             self._following.result()
 
     async def __del__(self) -> None:
-        """Stops to follow the weights."""
+        """Answers what is under way and stops to follow the weights."""
+        if self._port is not None:
+            await self._port.close()
         self._following.cancel()
         with contextlib.suppress(asyncio.CancelledError):
             await self._following
 
     @serve.batch
     async def _batched(self, items: list[Item]) -> list[Answer | Exception]:
-        """Returns an answer or an error for each caller; callers of one version are answered by one pass."""
-        groups: dict[Version | None, list[int]] = {}
-        for at, (*_, version) in enumerate(items):
-            groups.setdefault(version, []).append(at)
-        outcomes: dict[int, Answer | Exception] = {}
-        for version, members in groups.items():
-            outcomes.update(self._answer([items[at] for at in members], members, version))
-        return [outcomes[at] for at in range(len(items))]
+        """Returns an answer or an error for each caller."""
+        outcomes = [self._asked(item) for item in items]
+        self._answering.queue.hurry()  # They have waited for a fuller batch.
+        answers = await asyncio.gather(*outcomes, return_exceptions=True)
+        return [_told(answer) for answer in answers]
 
-    def _answer(self, parts: list[Item], members: list[int], version: Version | None) -> dict[int, Answer | Exception]:
-        """Returns the answers of one version, or the one error that all who asked it are told."""
+    def _asked(self, item: Item) -> asyncio.Future[Answer]:
         try:
-            inputs = [np.concatenate(leaves) for leaves in zip(*(part[0] for part in parts), strict=True)]
-            states = [np.concatenate(leaves) for leaves in zip(*(part[1] for part in parts), strict=True)]
-            whole = self._engine.forward(inputs, states, version)
-        except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each caller is told.
-            return dict.fromkeys(members, error)
-        return dict(zip(members, whole.split([len(part[0][0]) for part in parts]), strict=True))
+            return self._answering.ask(*item)
+        except Exception as error:  # noqa: BLE001  # Each caller is told what became of its own.
+            failed: asyncio.Future[Answer] = asyncio.get_running_loop().create_future()
+            failed.set_exception(error)
+            return failed
+
+
+def _told(answer: Answer | BaseException) -> Answer | Exception:
+    if isinstance(answer, BaseException) and not isinstance(answer, Exception):
+        raise answer
+    return answer

@@ -3,9 +3,10 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 from collections.abc import Coroutine
 from pathlib import Path
-from typing import Any, Final, cast
+from typing import Any, Final
 
 from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
@@ -13,16 +14,17 @@ from torch import nn
 
 from app.config.serving import ModelConfig
 from app.errors import ModelMismatchError
-from app.models.engine import Answer, Engine
+from app.models.batching import BatchLimits
+from app.models.engine import Engine
 from app.models.loading import WeightsLoader
 from app.models.model import Model
 from app.models.module import build_module, spec_of
 from app.models.placement import LocalModel, RemoteModel
-from app.models.question import Leaves
 from app.models.torch_engine import TorchEngine
 from app.models.versions import Bound
 from app.stores.weights_client import Weights
 from app.types import UNTRAINED, Arrays, Version
+from deployments.model_calls import ModelCalls
 
 RETRY_S: Final = 1.0
 """Pause before the weight store is asked again after a failure."""
@@ -123,21 +125,28 @@ def local_model(
     config: ModelConfig, seed: int, first: Arrays | None, weights: Weights, clock: WeightsClock, home: str
 ) -> tuple[Model, Coroutine[Any, Any, None]]:
     """Returns a model in this process, and the work that keeps its weights new."""
-    model = LocalModel(build_engine(config, seed, first, home), weights.fetch)
+    model = LocalModel(build_engine(config, seed, first, home), weights.fetch, batch_limits(config))
     return model, follow(model.weights, weights, clock)
+
+
+def batch_limits(config: ModelConfig) -> BatchLimits:
+    """Returns the bounds of a model's batches."""
+    batching, sizes = config.batching, config.batching.pad_to or ()
+    return BatchLimits(
+        max_rows=min([batching.max_rows, *sizes[-1:]]),
+        max_waiting_rows=batching.max_waiting_rows,
+        wait_s=batching.wait_ms / 1000,
+        pad_to=tuple(sizes),
+    )
 
 
 class RemoteReplicas:
     """The other end of a remote model: its Serve replicas, and the store that keeps what its sessions have pinned."""
 
-    def __init__(self, handle: DeploymentHandle[Any], weights: Weights) -> None:
-        self._handle = handle
+    def __init__(self, calls: ModelCalls, weights: Weights) -> None:
+        self.forward = calls.forward
         self._weights = weights
         self._letting_go: set[asyncio.Task[None]] = set()
-
-    async def forward(self, inputs: Leaves, states: Leaves, version: Version | None) -> Answer:
-        """Returns the answer to a batch, given and taken by leaves."""
-        return cast("Answer", await self._handle.forward.remote(inputs, states, version))
 
     async def ensure(self, version: Version | None) -> Version:
         """Keeps a version where every replica can fetch it, and returns it; None means the newest.
@@ -165,6 +174,10 @@ class RemoteReplicas:
             _log.warning("a version of weights stays pinned in the store: %s", error)
 
 
-def remote_model(config: ModelConfig, seed: int, handle: DeploymentHandle[Any], weights: Weights) -> Model:
-    """Returns a model in replicas of its own."""
-    return RemoteModel(spec_of(build_module(config.factory, config.kwargs, seed)), RemoteReplicas(handle, weights))
+def remote_model(
+    config: ModelConfig, seed: int, handle: DeploymentHandle[Any], weights: Weights, secret: str, counts: Counter[str]
+) -> tuple[Model, list[Coroutine[Any, Any, None]]]:
+    """Returns a model in replicas of its own, and the work that keeps the connections to them."""
+    spec = spec_of(build_module(config.factory, config.kwargs, seed))
+    calls = ModelCalls(handle, spec, secret, counts, direct=config.channel == "direct")
+    return RemoteModel(spec, RemoteReplicas(calls, weights), batch_limits(config)), calls.work()

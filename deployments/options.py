@@ -53,7 +53,12 @@ def gateway_options(actor: ActorConfig) -> dict[str, Any]:
 
 def model_options(model: ModelConfig) -> dict[str, Any]:
     """Returns the options of a remote model's deployment."""
-    return {"num_replicas": model.replicas, **_updates(MODEL_GRACE_S), "ray_actor_options": _resources(model)}
+    return {
+        "num_replicas": model.replicas,
+        **_updates(MODEL_GRACE_S),
+        "logging_config": {"enable_access_log": False},  # Else a line a call.
+        "ray_actor_options": _resources(model),
+    }
 
 
 def _autoscaling(scaling: Autoscaling) -> AutoscalingConfig:

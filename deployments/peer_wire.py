@@ -20,16 +20,16 @@ from app.errors import (
     BodyTooLargeError,
     GameElsewhereError,
     StepError,
-    UnauthorizedError,
 )
 from app.types import Purpose, StepKind, Version
 from app.wire.detect import MAX_FRAME_BYTES
 from app.wire.frames import HeadedReader, Message, frame
 from app.wire.steps import Credentials, StepReply, StepRequest, body_bytes, error_text
-from deployments.secret import same_secret
+from deployments.secret import greeting, refuse_strangers
 
 LINK_VERSION: Final = 1
 """Version of this format: replicas of another one, in the midst of an update, are refused with the greeting."""
+_CARRIES: Final = f"link {LINK_VERSION}"
 MAX_GREETING_BYTES: Final = 1024
 """Largest frame of somebody who has not shown the secret."""
 
@@ -61,7 +61,7 @@ class PeerReply(NamedTuple):
 
 def greeting_frame(secret: str) -> bytes:
     """Returns the first frame of a link, which shows that its sender is a replica of this service."""
-    return frame(_greeting(secret).encode())
+    return frame(greeting(_CARRIES, secret).encode())
 
 
 def request_frame(number: int, step: StepRequest, *, via_gateway: bool) -> bytes:
@@ -138,8 +138,7 @@ class PeerRequestReader(_PeerReader[PeerRequest | None]):
     def _message(self, data: bytes, at: int, end: int) -> PeerRequest | None:
         if self._secret is None:
             return super()._message(data, at, end)
-        if not same_secret(data[at + _SIZE.size : end].decode(errors="replace"), _greeting(self._secret)):
-            raise UnauthorizedError(f"no greeting of a replica of this service and of link version {LINK_VERSION}")
+        refuse_strangers(data[at + _SIZE.size : end], _CARRIES, self._secret)
         self._secret = None
         self._max_frame = MAX_FRAME_BYTES
         return None
@@ -160,10 +159,6 @@ class PeerReplyReader(_PeerReader[PeerReply]):
         number, _, session, seq, generation, published, resumed_at, endpoint, is_json = head
         version = None if generation is None else Version(generation, published)
         return PeerReply(number, StepReply(session, body, seq, version, resumed_at, endpoint, is_json))
-
-
-def _greeting(secret: str) -> str:
-    return f"sparring link {LINK_VERSION} {secret}"
 
 
 def _frame(head: bytes, body: bytes) -> bytes:

@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import Iterable
-from typing import ClassVar, Final
+from typing import Any, ClassVar, Final
 
 from deployments.listener.port import Connections
 
@@ -63,8 +63,8 @@ class Connection(asyncio.Protocol):
         """Whether its last bytes are written and it waits for the peer to close."""
         return self._closing_s is not None
 
-    def tasks(self) -> Iterable[asyncio.Task[None]]:
-        """Returns the tasks that answer its requests."""
+    def tasks(self) -> Iterable[asyncio.Future[Any]]:
+        """Returns the tasks, or futures, that answer its requests."""
         return ()
 
     def drain(self) -> None:

@@ -6,10 +6,10 @@ from typing import ClassVar, Final, cast
 
 from app.errors import AgentError, StepError, UnauthorizedError
 from app.wire.steps import StepReply, StepRequest
+from deployments.framed_link import MAX_IN_FLIGHT
 from deployments.joined import JoinedWriter
 from deployments.listener.port import Connections
 from deployments.listener.requests import RequestConnection
-from deployments.peer_link import MAX_IN_FLIGHT
 from deployments.peer_wire import PeerRequest, PeerRequestReader, reply_frame
 
 FAILED: Final = "a step of another replica failed"

@@ -17,7 +17,7 @@ from app.types import StepKind
 from app.wire.detect import Speech
 from app.wire.http import HttpReply, HttpRequest
 from app.wire.steps import StepReply, StepRequest
-from deployments import peer_link
+from deployments import framed_link
 from deployments.links import Links, ReplicaGoneError
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.http import HttpConnection
@@ -222,7 +222,7 @@ async def test_a_silent_replica_is_given_up_with_all_that_waits() -> None:
 
 
 async def test_what_is_under_way_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(peer_link, "MAX_IN_FLIGHT", 2)
+    monkeypatch.setattr(framed_link, "MAX_IN_FLIGHT", 2)
     owner = Owner()
     async with running(owner) as replica, linked() as links:
         asked = [asyncio.create_task(links.step(replica, tick(f"wait{number}"), LONG_S)) for number in range(2)]

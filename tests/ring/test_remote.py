@@ -26,10 +26,18 @@ pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
 STEP_TIMEOUT_S = 5
 
 
-@pytest.fixture(scope="module")
-def service(cluster: Cluster) -> Iterator[Service]:
-    changes = ["models.main.placement=remote", "models.main.batching.wait_ms=10", "models.main.num_cpus=0.1"]
-    with Service(cluster, "remote", *changes, f"actors.main.limits.step_timeout_s={STEP_TIMEOUT_S}") as running:
+REMOTE = (
+    "models.main.placement=remote",
+    "models.main.num_cpus=0.1",
+    f"actors.main.limits.step_timeout_s={STEP_TIMEOUT_S}",
+)
+
+
+@pytest.fixture(scope="module", params=["direct", "handle"])
+def service(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Service]:
+    """A service whose actor asks over its own connections, and one that asks over Serve's handle."""
+    changes = [*REMOTE, f"models.main.channel={request.param}", "models.main.batching.wait_ms=2"]
+    with Service(cluster, f"remote_{request.param}", *changes) as running:
         yield running
 
 
@@ -89,8 +97,7 @@ async def test_one_bad_call_of_eight_leaves_seven_answers(service: Service, bad:
 def test_ticks_fail_with_a_code_while_the_models_process_is_dead_and_recover(service: Service) -> None:
     publish(service, seed=1)
     service.step("survivor", "start")
-    children = psutil.Process().children(recursive=True)
-    os.kill(next(p.pid for p in children if "remote:model-main" in " ".join(_cmdline(p))), signal.SIGKILL)
+    kill_a_model_replica(service)
 
     def answered() -> bool:
         began_s = time.monotonic()
@@ -112,6 +119,34 @@ def test_ticks_fail_with_a_code_while_the_models_process_is_dead_and_recover(ser
     with playing(service.url) as game_core:
         wait_until(lambda: service.status()["sessions"] == 16, "games are played")
     assert game_core.result().errors == 0
+
+
+def test_a_killed_replica_of_two_costs_no_tick(cluster: Cluster) -> None:
+    with Service(cluster, "remote_pair", *REMOTE, "models.main.replicas=2") as service:
+        wait_until(lambda: counts(service).get("model_links", 0) == 2, "both replicas are reached")
+        with playing(service.url) as game_core:
+            wait_until(lambda: ticks(service) > 200, "games are played")
+            kill_a_model_replica(service)
+            wait_until(lambda: counts(service).get("model_links", 0) == 3, "a third replica is reached", 60)
+            before = ticks(service)
+            wait_until(lambda: ticks(service) > before + 200, "games are played on")
+        assert game_core.result().errors == 0
+        assert counts(service)["model_calls_direct"] > 0
+
+
+def kill_a_model_replica(service: Service) -> None:
+    named = f"{service.trial_name}:model-main"
+    children = psutil.Process().children(recursive=True)
+    os.kill(next(p.pid for p in children if named in " ".join(_cmdline(p))), signal.SIGKILL)
+
+
+def counts(service: Service) -> dict[str, int]:
+    found: dict[str, int] = service.status()["counts"]
+    return found
+
+
+def ticks(service: Service) -> int:
+    return sum(count for name, count in counts(service).items() if name.startswith("ticks"))
 
 
 def _cmdline(process: psutil.Process) -> list[str]:
