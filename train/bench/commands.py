@@ -10,6 +10,8 @@ from rich.console import Console
 from rich.table import Table
 
 from train.bench.generator import Mode
+from train.bench.inference import Plan as InferencePlan
+from train.bench.inference import inference as measure_inference
 from train.bench.publish import PublishPlan
 from train.bench.publish import publish as measure_publish
 from train.bench.solve import main_line
@@ -93,6 +95,23 @@ def _stoppable(measure: Callable[[Stopper, Callable[[str], None]], dict[str, obj
         if stopper.requested():
             console.print("interrupted")
             stopper.enforce()
+
+
+@bench.command()
+def inference(
+    windows: Annotated[
+        int, typer.Option(help="Windows of each figure; below 5 nothing counts as measured.", min=1)
+    ] = 5,
+    seconds: Annotated[float, typer.Option(help="Length of a window.", min=0.1)] = 1.0,
+    local: Annotated[bool, typer.Option("--local", help="Measure models in this process.")] = False,
+    remote: Annotated[bool, typer.Option("--remote", help="Measure a model in a replica of its own.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Measures what a model's decision costs; without --local and --remote both are measured."""
+    everything = not (local or remote)
+    plan = InferencePlan(windows, seconds, local=everything or local, remote=everything or remote)
+    result = _stoppable(lambda stopper, say: measure_inference(plan, stopper, say))
+    _show("inference", result, json)
 
 
 def _show(name: str, result: dict[str, object], json: bool) -> None:
