@@ -78,8 +78,9 @@ async def _models(config: ExperimentConfig) -> AsyncIterator[dict[str, RemoteMod
     from deployments.models import RemoteReplicas, build_engine  # noqa: PLC0415
 
     trial = Trial(namespace_of(config.run))
-    secret = trial.directory.info().cluster_secret
-    spec = build_engine(config.models["main"], config.run.seed, None).spec
+    info = trial.directory.info()
+    secret = info.cluster_secret
+    spec = build_engine(config.models["main"], config.run.seed, None, info.home).spec
     handle = serve.get_deployment_handle("model-main", APP)
     counts: Counter[str] = Counter()
     calls = {name: ModelCalls(handle, spec, secret, counts, direct=name == "direct") for name in CHANNELS}
