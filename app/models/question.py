@@ -94,8 +94,9 @@ def fitting(what: str, nested: object, part: Structure[ArraySpec], batch: int = 
     except (ValueError, TypeError) as error:
         raise ValueError(f"the {what} is not nested like the model's: {error}") from error
     for leaf, path, array in zip(part.leaves, part.paths, leaves, strict=True):
-        if not isinstance(array, np.ndarray) or array.shape[batch:] != leaf.shape or array.dtype != leaf.numpy_dtype:
-            got = f"{array.dtype} {array.shape}" if isinstance(array, np.ndarray) else type(array).__name__
+        given = isinstance(array, np.ndarray | np.generic)  # A scalar's row of a batch is no array.
+        if not given or array.shape[batch:] != leaf.shape or array.dtype != leaf.numpy_dtype:
+            got = f"{array.dtype} {array.shape}" if given else type(array).__name__
             name = f"{what}/{path}" if path else what
             behind = " behind a batch axis" if batch else ""
             raise ValueError(f"the {name} is {got}; the model takes {leaf.dtype} {leaf.shape}{behind}")
