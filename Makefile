@@ -30,8 +30,8 @@ demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; 
 	@$(BIN)/sparring launch --config configs/rl.yaml
 
 test: $(STAMP) ## Runs the unit tests, the C++ client, what starts Ray, then the commands end to end.
-	$(call pytest,not ray and not e2e and not cpp and not export and not mlflow,-n 3 --dist worksteal)
-	$(call pytest,cpp or export or mlflow)
+	$(call pytest,not ray and not e2e and not cpp and not export and not mlflow and not slow,-n 3 --dist worksteal)
+	$(call pytest,cpp or export or mlflow or slow)
 	$(call pytest,ray)
 	$(call pytest,e2e)
 

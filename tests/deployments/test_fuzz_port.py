@@ -69,6 +69,7 @@ class Echo:
         return [StepReply(step.session, b"", 0) for step in steps]
 
 
+@pytest.mark.slow
 @pytest.mark.timeout(60 + 2 * FUZZ_S)
 def test_the_port_survives_any_bytes(caplog: pytest.LogCaptureFixture) -> None:
     caplog.set_level(logging.WARNING)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import count
 from pathlib import Path
 
+import pytest
 import uvloop
 
 from app.agents.agent import AgentContext
@@ -30,6 +31,7 @@ ROUND = 250
 BODY = b"x" * 64
 
 
+@pytest.mark.slow
 def test_memory_does_not_grow_over_a_hundred_thousand_ticks() -> None:
     with asyncio.Runner(loop_factory=uvloop.new_event_loop) as runner:
         growth_bytes, counts = runner.run(played())

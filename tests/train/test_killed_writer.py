@@ -75,6 +75,8 @@ ROOT = Path(__file__).parents[2]
 START_S = 40.0
 """Longest wait for the writer's next word: its import of torch takes seconds on a busy machine."""
 
+pytestmark = pytest.mark.slow
+
 
 @contextmanager
 def writer(folder: Path, stop_at: str = "never", program: str = WRITER) -> Iterator[Callable[[], str]]:
