@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import ray
 
-from app.errors import ModelMismatchError, TrainingError
+from app.errors import ModelMismatchError, PluginError, TrainingError
 from app.models.module import hash_of
 
 from .broken_models import another
@@ -91,4 +91,5 @@ def test_a_network_of_other_shapes_is_refused_before_it_is_published(service: Se
 
 
 def test_a_trainer_whose_network_cannot_be_built_says_so(service: Service, tmp_path: Path) -> None:
-    assert "broken_models" in failure(service, tmp_path, "models.main.factory=broken_models:nothing")
+    with pytest.raises(PluginError, match="'broken_models' has no 'nothing'"):
+        trainer(service, tmp_path, "models.main.factory=broken_models:nothing")

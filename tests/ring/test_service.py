@@ -171,12 +171,14 @@ def test_an_evaluated_session_is_played_greedily_by_its_version(service: Service
     assert [tick.json()["action"] for tick in ticks] == expected.tolist()
 
 
-def test_more_versions_than_are_kept_can_be_evaluated_at_once(service: Service) -> None:
-    versions = []
-    for number in range(12):
+def test_more_versions_than_the_store_keeps_can_be_evaluated_at_once(service: Service) -> None:
+    versions, many = [], service.config.models["main"].weights.cache_versions
+    for number in range(many):
         versions.append(service.publish(seed=number))
         service.step(f"era-{number}", "start", purpose="evaluate")
-    answers = [service.step(f"era-{number}", "tick", observation()) for number in range(12)]
+    answers = [service.step(f"era-{number}", "tick", observation()) for number in range(many)]
+    for number in range(many):
+        service.step(f"era-{number}", "stop")
     assert [answer.headers.get("policy_version") for answer in answers] == [str(version) for version in versions]
 
 
