@@ -26,6 +26,10 @@ class Background:
             raise self._error
         return True
 
+    def join(self, timeout_s: float) -> None:
+        """Waits until the work is done or failed, at most so long."""
+        self._thread.join(timeout_s)
+
     def _run(self) -> None:
         try:
             self._work()

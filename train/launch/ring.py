@@ -60,6 +60,7 @@ class Ring:
         self._limit_s = limit_s
         self._stopper = stopper
         self._session: TrainingSession | None = None
+        self._serve: Background | None = None
 
     def start_ray(self) -> None:
         """Starts Ray; its processes inherit the environment that the learner needs."""
@@ -90,7 +91,7 @@ class Ring:
         from deployments.build import prepare  # noqa: PLC0415
         from train.session import TrainingSession  # noqa: PLC0415
 
-        serve = Background(self._start_serve, "serve")
+        serve = self._serve = Background(self._start_serve, "serve")
         prepared = prepare(self._config)
         self._stopper.check()
         home = state_root(self._config.run.project)
@@ -139,6 +140,8 @@ class Ring:
 
         if self._session is not None:
             self._session.abandon()
+        if self._serve is not None:  # Ray would end this process if a thread asked it for something after the end.
+            self._serve.join(GONE_TIMEOUT_S)
         children = psutil.Process().children(recursive=True)
         if ray.is_initialized():
             ray.shutdown()
