@@ -123,8 +123,16 @@ def check_fits(module: nn.Module, arrays: Arrays) -> None:
     Raises:
       ModelMismatchError: A name is missing or extra, or a shape differs.
     """
-    wanted = {name: tuple(x.shape) for name, x in module.state_dict().items()}
+    check_shapes(type(module).__name__, {name: tuple(x.shape) for name, x in module.state_dict().items()}, arrays)
+
+
+def check_shapes(model: str, wanted: Mapping[str, tuple[int, ...]], arrays: Arrays) -> None:
+    """Does nothing where weights have the names and shapes that a model wants.
+
+    Raises:
+      ModelMismatchError: A name is missing or extra, or a shape differs.
+    """
     given = {name: array.shape for name, array in arrays.items()}
     if given != wanted:
-        wrong = ", ".join(sorted(name for name in wanted | given if given.get(name) != wanted.get(name)))
-        raise ModelMismatchError(f"these weights do not fit the model {type(module).__name__}: {wrong}")
+        wrong = ", ".join(sorted(name for name in wanted.keys() | given if given.get(name) != wanted.get(name)))
+        raise ModelMismatchError(f"these weights do not fit the model {model}: {wrong}")
