@@ -28,15 +28,14 @@ from app.models.spec import ArraySpec, ModelSpec, spec_hash
 from app.models.waiting import Within
 from app.types import Version
 from app.wire.detect import MAX_FRAME_BYTES
-from app.wire.frames import HeadedReader, Message, frame
-from deployments.secret import greeting, refuse_strangers
+from app.wire.frames import SIZE, Message, SizedReader, frame
+from deployments.secret import MAX_GREETING_BYTES, greeting, refuse_strangers
 
 WIRE_VERSION: Final = 1
 """Version of this format: replicas of another one, in the midst of an update, are refused with the greeting."""
-MAX_GREETING_BYTES: Final = 1024
-"""Largest frame of somebody who has not shown the secret."""
 
-_SIZE: Final = Struct(">I")
+MAX_ERROR_CHARACTERS: Final = 1024
+"""Most of an error's text that a frame carries."""
 _CALL: Final = Struct(">QIqqdd")
 """Number, rows, version, and when answers are wanted."""
 _REPLY: Final = Struct(">QIqqI")
@@ -138,7 +137,7 @@ class ModelWire:
         """Returns the frame of an answer; an error's message is cut, and one that no frame holds becomes an error."""
         number, answer, waiting_rows = reply
         if isinstance(answer, Exception):
-            told = orjson.dumps([type(answer).__name__, str(answer)[:MAX_GREETING_BYTES]])
+            told = orjson.dumps([type(answer).__name__, str(answer)[:MAX_ERROR_CHARACTERS]])
             return _frame(_REPLY.pack(number, 0, *_NEWEST, waiting_rows), [told])
         head = _REPLY.pack(number, len(answer.outputs[0]), *answer.version, waiting_rows)
         try:
@@ -181,21 +180,12 @@ class ModelWire:
         return ModelReply(number, answer, waiting_rows)
 
 
-class _ModelReader(HeadedReader[Message]):
-    """Reads frames of bounded size."""
+class _ModelReader(SizedReader[Message]):
+    """Reads the frames of a model's connection."""
 
-    head_bytes = _SIZE.size
-
-    def __init__(self, wire: ModelWire) -> None:
-        super().__init__()
+    def __init__(self, wire: ModelWire, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        super().__init__(max_frame_bytes)
         self._wire = wire
-        self._max_frame = MAX_FRAME_BYTES
-
-    def _whole_bytes(self, data: bytes, at: int) -> int:
-        (size,) = _SIZE.unpack_from(data, at)
-        if size > self._max_frame:
-            raise BodyTooLargeError(f"a frame of {size} bytes was declared; allowed are {self._max_frame}")
-        return _SIZE.size + int(size)
 
 
 class ModelCallReader(_ModelReader[ModelCall | None]):
@@ -205,14 +195,13 @@ class ModelCallReader(_ModelReader[ModelCall | None]):
     """
 
     def __init__(self, wire: ModelWire) -> None:
-        super().__init__(wire)
+        super().__init__(wire, MAX_GREETING_BYTES)
         self._greeted = False
-        self._max_frame = MAX_GREETING_BYTES
 
     def _message(self, data: bytes, at: int, end: int) -> ModelCall | None:
         if self._greeted:
-            return self._wire.read_call(data, at + _SIZE.size, end)
-        self._wire.refuse_strangers(data[at + _SIZE.size : end])
+            return self._wire.read_call(data, at + SIZE.size, end)
+        self._wire.refuse_strangers(data[at + SIZE.size : end])
         self._greeted = True
         self._max_frame = MAX_FRAME_BYTES
         return None
@@ -222,14 +211,14 @@ class ModelReplyReader(_ModelReader[ModelReply]):
     """Reads what a model replica answers."""
 
     def _message(self, data: bytes, at: int, end: int) -> ModelReply:
-        return self._wire.read_reply(data, at + _SIZE.size, end)
+        return self._wire.read_reply(data, at + SIZE.size, end)
 
 
 def _frame(head: bytes, parts: Sequence[memoryview | bytes]) -> bytes:
     size = len(head) + sum(map(len, parts))
     if size > MAX_FRAME_BYTES:
         raise BodyTooLargeError(f"{size} bytes are too many for a model's connection; allowed are {MAX_FRAME_BYTES}")
-    return b"".join((_SIZE.pack(size), head, *parts))
+    return b"".join((SIZE.pack(size), head, *parts))
 
 
 def _error(told: bytes) -> Exception:

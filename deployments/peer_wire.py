@@ -23,20 +23,17 @@ from app.errors import (
 )
 from app.types import Purpose, StepKind, Version
 from app.wire.detect import MAX_FRAME_BYTES
-from app.wire.frames import HeadedReader, Message, frame
+from app.wire.frames import SIZE, Message, SizedReader, frame
 from app.wire.steps import Credentials, StepReply, StepRequest, body_bytes, error_text
-from deployments.secret import greeting, refuse_strangers
+from deployments.secret import MAX_GREETING_BYTES, greeting, refuse_strangers
 
 LINK_VERSION: Final = 1
 """Version of this format: replicas of another one, in the midst of an update, are refused with the greeting."""
 _CARRIES: Final = f"link {LINK_VERSION}"
-MAX_GREETING_BYTES: Final = 1024
-"""Largest frame of somebody who has not shown the secret."""
 
 _KEY = re.compile(r"[!-~]+")
 """A key that a door may have admitted; where nobody needs one, clients may send any text, and none of it matters."""
 
-_SIZE: Final = Struct(">I")
 _SIZES: Final = Struct(">II")
 _KINDS: Final = {str(kind): kind for kind in StepKind}
 _PURPOSES: Final[dict[str | None, Purpose | None]] = {None: None, **{str(purpose): purpose for purpose in Purpose}}
@@ -94,20 +91,11 @@ def reply_frame(number: int, answer: StepReply | StepError) -> bytes:
         return _error_frame(number, error)
 
 
-class _PeerReader(HeadedReader[Message]):
+class _PeerReader(SizedReader[Message]):
     """Reads the frames of a link."""
 
-    head_bytes = _SIZE.size
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._max_frame = MAX_FRAME_BYTES
-
-    def _whole_bytes(self, data: bytes, at: int) -> int:
-        (size,) = _SIZE.unpack_from(data, at)
-        if size > self._max_frame:
-            raise BodyTooLargeError(f"a frame of {size} bytes was declared; allowed are {self._max_frame}")
-        return _SIZE.size + int(size)
+    def __init__(self, max_frame_bytes: int = MAX_FRAME_BYTES) -> None:
+        super().__init__(max_frame_bytes)
 
     def _message(self, data: bytes, at: int, end: int) -> Message:
         try:
@@ -130,15 +118,14 @@ class PeerRequestReader(_PeerReader[PeerRequest | None]):
     """
 
     def __init__(self, secret: str) -> None:
-        super().__init__()
+        super().__init__(MAX_GREETING_BYTES)
         self._secret: str | None = secret
         """None once it has been shown."""
-        self._max_frame = MAX_GREETING_BYTES
 
     def _message(self, data: bytes, at: int, end: int) -> PeerRequest | None:
         if self._secret is None:
             return super()._message(data, at, end)
-        refuse_strangers(data[at + _SIZE.size : end], _CARRIES, self._secret)
+        refuse_strangers(data[at + SIZE.size : end], _CARRIES, self._secret)
         self._secret = None
         self._max_frame = MAX_FRAME_BYTES
         return None
@@ -162,7 +149,7 @@ class PeerReplyReader(_PeerReader[PeerReply]):
 
 
 def _frame(head: bytes, body: bytes) -> bytes:
-    size = _SIZE.size + len(head) + len(body)
+    size = SIZE.size + len(head) + len(body)
     if size > MAX_FRAME_BYTES:
         raise BodyTooLargeError(f"{size} bytes are too many for a link between replicas; allowed are {MAX_FRAME_BYTES}")
     return _SIZES.pack(size, len(head)) + head + body

@@ -1,8 +1,12 @@
 """The cluster's secret, and the greeting by which replicas of one service know each other."""
 
 import hmac
+from typing import Final
 
 from app.errors import UnauthorizedError
+
+MAX_GREETING_BYTES: Final = 1024
+"""Largest frame of somebody who has not shown the secret."""
 
 
 def same_secret(given: str, secret: str) -> bool:

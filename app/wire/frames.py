@@ -9,7 +9,8 @@ from app.errors import BadRequestError, BodyTooLargeError, StepError
 MAX_ENVELOPE_BYTES: Final = 64 * 1024
 """Bytes of a native message beside the bodies of its steps."""
 
-_SIZE: Final = Struct(">I")
+SIZE: Final = Struct(">I")
+"""Length of a frame, which stands before it."""
 
 Message = TypeVar("Message")
 
@@ -93,27 +94,34 @@ class HeadedReader(ABC, Generic[Message]):
         """
 
 
-class FrameReader(HeadedReader[bytes]):
-    """Reads native frames: a big-endian u32 length, then as many bytes."""
+class SizedReader(HeadedReader[Message]):
+    """Reads frames: a big-endian u32 length, then as many bytes."""
 
-    head_bytes = _SIZE.size
+    head_bytes = SIZE.size
+    may_be_empty: ClassVar[bool] = True
 
     def __init__(self, max_frame_bytes: int) -> None:
         super().__init__()
         self._max_frame = max_frame_bytes
 
     def _whole_bytes(self, data: bytes, at: int) -> int:
-        (size,) = _SIZE.unpack_from(data, at)
+        (size,) = SIZE.unpack_from(data, at)
         if size > self._max_frame:
             raise BodyTooLargeError(f"a frame of {size} bytes was declared; allowed are {self._max_frame}")
-        if size == 0:
+        if size == 0 and not self.may_be_empty:
             raise BadRequestError(f"a frame of 0 bytes was declared; allowed are 1 to {self._max_frame}")
-        return _SIZE.size + int(size)
+        return SIZE.size + int(size)
+
+
+class FrameReader(SizedReader[bytes]):
+    """Reads native frames."""
+
+    may_be_empty = False
 
     def _message(self, data: bytes, at: int, end: int) -> bytes:
-        return data[at + _SIZE.size : end]
+        return data[at + SIZE.size : end]
 
 
 def frame(payload: bytes) -> bytes:
     """Returns a native frame."""
-    return _SIZE.pack(len(payload)) + payload
+    return SIZE.pack(len(payload)) + payload

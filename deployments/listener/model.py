@@ -3,24 +3,21 @@
 import asyncio
 from collections.abc import Callable, Iterable
 from functools import partial
-from typing import Any, ClassVar, cast
+from typing import Any
 
-from app.errors import StepError, UnauthorizedError
 from app.models.engine import Answer
 from deployments.answering import Answering
-from deployments.framed_link import MAX_IN_FLIGHT
-from deployments.joined import JoinedWriter
+from deployments.listener.linked import LinkedConnection
 from deployments.listener.port import Connections
-from deployments.listener.requests import RequestConnection
 from deployments.model_wire import ModelCall, ModelCallReader, ModelReply, ModelWire
 
 
-class ModelConnection(RequestConnection[ModelCall | None]):
+class ModelConnection(LinkedConnection[ModelCall | None]):
     """Hands questions to the model as they come, and sends each answer as soon as it is there."""
 
-    __slots__ = ("_answering", "_outcomes", "_wire", "_writer")
+    __slots__ = ("_answering", "_outcomes", "_wire")
 
-    most_under_way: ClassVar[int] = MAX_IN_FLIGHT
+    what = "a connection to a model"
 
     def __init__(self, wire: ModelWire, answering: Answering, port: Connections) -> None:
         """Makes one connection.
@@ -34,12 +31,6 @@ class ModelConnection(RequestConnection[ModelCall | None]):
         self._wire = wire
         self._answering = answering
         self._outcomes: dict[int, asyncio.Future[Answer]] = {}
-        self._writer: JoinedWriter | None = None
-
-    def connection_made(self, transport: asyncio.BaseTransport) -> None:
-        """Notes the transport."""
-        super().connection_made(transport)
-        self._writer = JoinedWriter(self._port.loop, cast("asyncio.Transport", transport))
 
     def connection_lost(self, exc: Exception | None) -> None:
         """Lets go what nobody waits for any more."""
@@ -55,19 +46,6 @@ class ModelConnection(RequestConnection[ModelCall | None]):
         """Returns the answers to come."""
         return list(self._outcomes.values())
 
-    def close(self) -> None:
-        """Closes the connection after what is written has left."""
-        self._flush()
-        super().close()
-
-    def _end(self) -> None:
-        self._flush()
-        super()._end()
-
-    def _flush(self) -> None:
-        if self._writer is not None:
-            self._writer.flush()
-
     def _begin(self, call: ModelCall | None) -> None:
         if call is None:
             return
@@ -79,12 +57,6 @@ class ModelConnection(RequestConnection[ModelCall | None]):
         taken = self._taken
         self._outcomes[taken] = outcome
         outcome.add_done_callback(partial(self._answered, taken, call.number))
-
-    def _refuse(self, error: StepError) -> None:
-        """Closes at once: who does not speak this format reads no reply in it."""
-        if isinstance(error, UnauthorizedError):
-            self._port.tell_once("peers_refused", f"a connection to a model was refused: {error}")
-        self.close()
 
     def _answered(self, taken: int, number: int, outcome: asyncio.Future[Answer]) -> None:
         del self._outcomes[taken]
