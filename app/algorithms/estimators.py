@@ -1,7 +1,7 @@
 """What the rows of a batch were worth: advantages and value targets of trajectories that stand one behind another."""
 
 from dataclasses import dataclass
-from typing import NamedTuple, Protocol
+from typing import ClassVar, NamedTuple, Protocol
 
 import torch
 from torch import Tensor
@@ -20,8 +20,8 @@ class Played(NamedTuple):
     """``RowKind`` of each row."""
     value: Tensor
     """Present value of the state that each row was acted in, or that a bootstrap row reached."""
-    log_ratio: Tensor
-    """Log-ratio of the present to the behaviour probability of the action taken."""
+    log_ratio: Tensor | None
+    """Log-ratio of the present to the behaviour probability of the action taken; None where it is not wanted."""
 
 
 class Estimate(NamedTuple):
@@ -34,6 +34,9 @@ class Estimate(NamedTuple):
 class Estimator(Protocol):
     """Estimates what rows were worth."""
 
+    wants_log_ratio: ClassVar[bool]
+    """Whether it corrects for the policy that acted."""
+
     def __call__(self, played: Played) -> Estimate:
         """Returns the advantages and value targets of all rows."""
 
@@ -41,6 +44,8 @@ class Estimator(Protocol):
 @dataclass(frozen=True, slots=True)
 class Gae:
     """Generalized advantage estimation: as if the present policy had acted."""
+
+    wants_log_ratio: ClassVar[bool] = False
 
     gamma: float
     lambda_: float
@@ -56,12 +61,20 @@ class Gae:
 class VTrace:
     """V-trace: corrected for the policy that acted."""
 
+    wants_log_ratio: ClassVar[bool] = True
+
     gamma: float
     lambda_: float
     clips: Clips
 
     def __call__(self, played: Played) -> Estimate:
-        """Returns V-trace's advantages and targets."""
+        """Returns V-trace's advantages and targets.
+
+        Raises:
+          ValueError: The log-ratios are missing.
+        """
+        if played.log_ratio is None:
+            raise ValueError("V-trace needs the log-ratio of every row, got none")
         steps = torch.nonzero(played.kind == RowKind.STEP).squeeze(1)
         after = steps + 1  # The next row: a step of the same trajectory, or its bootstrap row.
         terminated = played.kind[after] == RowKind.TERMINATED

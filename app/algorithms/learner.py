@@ -13,7 +13,7 @@ from app.algorithms.estimators import Estimator, Played
 from app.algorithms.worth import PolicyLoss, Worth
 from app.errors import NonFiniteLossError
 from app.models.columns import mask_columns, nested_parts
-from app.models.distributions.action import log_prob_and_entropy
+from app.models.distributions.action import log_prob, log_prob_and_entropy
 from app.models.module import call
 from app.models.spec import ModelSpec
 
@@ -146,11 +146,8 @@ class PolicyLearner:
         """Returns the rows that count with normalised advantages, and how much of the returns the value explains."""
         with torch.no_grad():
             *dist_inputs, value = self._forward(self._leaves(batch, "observation"))
-            log_prob, _ = log_prob_and_entropy(
-                self._spec.actions, dist_inputs, self._leaves(batch, "action"), self._masks(batch)
-            )
+            log_ratio = self._log_ratio(batch, dist_inputs) if self._settings.estimator.wants_log_ratio else None
         value_cpu = value.float().cpu()
-        log_ratio = (log_prob - batch["log_prob"]).float().cpu()
         estimate = self._settings.estimator(Played(batch["reward"].cpu(), batch["kind"].cpu(), value_cpu, log_ratio))
         counted = torch.nonzero(batch["weight"].cpu() > 0).squeeze(1)
         advantage, target = estimate.advantage[counted], estimate.target_value[counted]
@@ -174,6 +171,12 @@ class PolicyLearner:
         masks = [None if leaf is None else leaf[counted] for leaf in self._masks(batch)]
         return Rows(observation, action, masks, worth), explained
 
+    def _log_ratio(self, batch: Mapping[str, Tensor], dist_inputs: list[Tensor]) -> Tensor:
+        """Returns the log-ratio of the present to the behaviour probability of each action, on the CPU, [N]."""
+        taken = self._leaves(batch, "action")
+        present = log_prob(self._spec.actions, dist_inputs, taken, self._masks(batch))
+        return (present - batch["log_prob"]).float().cpu()
+
     def _leaves(self, batch: Mapping[str, Tensor], part: str) -> list[Tensor]:
         return [batch[name] for name in self._columns[part]]
 
@@ -192,8 +195,8 @@ class PolicyLearner:
         """Takes one optimizer step on a minibatch of ``size`` rows over all workers."""
         part = rows.at(chunk.to(rows.worth.weight.device))
         *dist_inputs, value = self._forward(part.observation)
-        log_prob, entropy = log_prob_and_entropy(self._spec.actions, dist_inputs, part.action, part.mask)
-        terms = self._settings.loss(log_prob, entropy, value, part.worth)._asdict()
+        taken, entropy = log_prob_and_entropy(self._spec.actions, dist_inputs, part.action, part.mask)
+        terms = self._settings.loss(taken, entropy, value, part.worth)._asdict()
         self._optimizer.zero_grad(set_to_none=True)
         (terms["total"] * self._workers / size).backward()  # type: ignore[no-untyped-call]
         norm = float(nn.utils.clip_grad_norm_(self._module.parameters(), self._settings.max_grad_norm))

@@ -1,9 +1,8 @@
 """Retrace(λ) (Munos et al., 2016), https://arxiv.org/abs/1606.02647."""
 
-import torch
 from torch import Tensor
 
-from app.algorithms.time_major import check_shapes
+from app.algorithms.time_major import check_shapes, discounted_sums, goes_on, next_rows
 
 
 def retrace_targets(
@@ -30,10 +29,5 @@ def retrace_targets(
       ValueError: The shapes differ.
     """
     check_shapes("retrace_targets", r_t, discount_t, q_tm1, v_t, log_rho_tm1, cut_t)
-    trace_tm1 = lambda_ * log_rho_tm1.exp().clamp(max=1.0)
-    targets = torch.empty_like(r_t)
-    targets[-1] = r_t[-1] + discount_t[-1] * v_t[-1]
-    for t in reversed(range(len(r_t) - 1)):
-        correction = trace_tm1[t + 1] * (targets[t + 1] - q_tm1[t + 1]) * (1 - cut_t[t])
-        targets[t] = r_t[t] + discount_t[t] * (v_t[t] + correction)
-    return targets
+    trace_t = goes_on(cut_t) * next_rows(lambda_ * log_rho_tm1.exp().clamp(max=1.0))
+    return discounted_sums(r_t + discount_t * (v_t - trace_t * next_rows(q_tm1)), discount_t * trace_t)

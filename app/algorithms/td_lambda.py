@@ -1,9 +1,8 @@
 """λ-returns (Sutton, 1988), in the forward view of Sutton and Barto (2018), section 12.1."""
 
-import torch
 from torch import Tensor
 
-from app.algorithms.time_major import check_shapes
+from app.algorithms.time_major import check_shapes, discounted_sums, goes_on
 
 
 def lambda_returns(r_t: Tensor, discount_t: Tensor, v_t: Tensor, cut_t: Tensor, lambda_: float) -> Tensor:
@@ -20,10 +19,5 @@ def lambda_returns(r_t: Tensor, discount_t: Tensor, v_t: Tensor, cut_t: Tensor, 
       ValueError: The shapes differ.
     """
     check_shapes("lambda_returns", r_t, discount_t, v_t, cut_t)
-    mixed_t = lambda_ * (1 - cut_t)
-    following = v_t[-1]
-    returns = torch.empty_like(r_t)
-    for t in reversed(range(len(r_t))):
-        following = r_t[t] + discount_t[t] * ((1 - mixed_t[t]) * v_t[t] + mixed_t[t] * following)
-        returns[t] = following
-    return returns
+    mixed_t = lambda_ * goes_on(cut_t)
+    return discounted_sums(r_t + discount_t * (1 - mixed_t) * v_t, discount_t * mixed_t)

@@ -15,6 +15,16 @@ def check_shapes(what: str, *arrays: Tensor) -> None:
         raise ValueError(f"{what} needs one shape [T, B], got {sorted(shapes)}")
 
 
+def next_rows(x_t: Tensor) -> Tensor:
+    """Returns each row's successor, and zeros behind the last, [T, B]."""
+    return torch.cat([x_t[1:], torch.zeros_like(x_t[:1])])
+
+
+def goes_on(cut_t: Tensor) -> Tensor:
+    """Returns 1 where the next row belongs to the same trajectory, and 0 where none follows, [T, B]."""
+    return torch.cat([1 - cut_t[:-1], torch.zeros_like(cut_t[:1])])
+
+
 def discounted_sums(x_t: Tensor, decay_t: Tensor) -> Tensor:
     """Returns y with y[t] = x[t] + decay[t] · y[t + 1], and y[T] = 0 behind the end, [T, B]."""
     if x_t.shape[1] == 1:  # Plain floats: a loop over array elements costs ten times as much.

@@ -1,9 +1,8 @@
 """Upgoing policy update (Vinyals et al., 2019), https://doi.org/10.1038/s41586-019-1724-z, Methods."""
 
-import torch
 from torch import Tensor
 
-from app.algorithms.time_major import check_shapes
+from app.algorithms.time_major import check_shapes, discounted_sums, goes_on, next_rows
 
 
 def upgo_returns(r_t: Tensor, discount_t: Tensor, v_tm1: Tensor, v_t: Tensor, cut_t: Tensor) -> Tensor:
@@ -22,10 +21,6 @@ def upgo_returns(r_t: Tensor, discount_t: Tensor, v_tm1: Tensor, v_t: Tensor, cu
       ValueError: The shapes differ.
     """
     check_shapes("upgo_returns", r_t, discount_t, v_tm1, v_t, cut_t)
-    better_tm1 = r_t + discount_t * v_t >= v_tm1
-    returns = torch.empty_like(r_t)
-    returns[-1] = r_t[-1] + discount_t[-1] * v_t[-1]
-    for t in reversed(range(len(r_t) - 1)):
-        goes_on = better_tm1[t + 1] & (cut_t[t] == 0)
-        returns[t] = r_t[t] + discount_t[t] * torch.where(goes_on, returns[t + 1], v_t[t])
-    return returns
+    better_tm1 = (r_t + discount_t * v_t >= v_tm1).to(r_t.dtype)
+    followed_t = goes_on(cut_t) * next_rows(better_tm1)
+    return discounted_sums(r_t + discount_t * (1 - followed_t) * v_t, discount_t * followed_t)

@@ -2,10 +2,9 @@
 
 from typing import NamedTuple
 
-import torch
 from torch import Tensor
 
-from app.algorithms.time_major import check_shapes, discounted_sums
+from app.algorithms.time_major import check_shapes, discounted_sums, next_rows
 
 
 class VTrace(NamedTuple):
@@ -58,7 +57,6 @@ def vtrace(
     delta_t = rho_tm1.clamp(max=clips.rho) * (r_t + discount_t * v_t - v_tm1)
     decay_t = lambda_ * rho_tm1.clamp(max=clips.c) * discount_t * (1 - cut_t)
     errors = discounted_sums(delta_t, decay_t)
-    following = torch.cat([errors[1:], torch.zeros_like(errors[:1])])
-    target_t = v_t + (1 - cut_t) * following
+    target_t = v_t + (1 - cut_t) * next_rows(errors)
     advantage = rho_tm1.clamp(max=clips.advantage) * (r_t + discount_t * target_t - v_tm1)
     return VTrace(v_tm1 + errors, advantage)

@@ -54,6 +54,18 @@ def act(
     return WholeActed(actions, total)
 
 
+def log_prob(
+    action: Structure[Distribution],
+    inputs: "Sequence[Tensor]",
+    actions: "Sequence[Tensor]",
+    masks: "Sequence[Tensor | None]",
+) -> "Tensor":
+    """Returns the log-probability of whole actions, [B]: the sum over the leaves; see ``log_prob_and_entropy``."""
+    parts = zip(action.leaves, inputs, actions, masks, strict=True)
+    found = [leaf.log_prob(numbers, taken, mask) for leaf, numbers, taken, mask in parts]
+    return sum(found[1:], found[0])
+
+
 def log_prob_and_entropy(
     action: Structure[Distribution],
     inputs: "Sequence[Tensor]",
@@ -68,10 +80,9 @@ def log_prob_and_entropy(
       actions: What was done at each leaf, [B, …].
       masks: What was allowed at each leaf, bool [B, choices]; None allows all.
     """
-    parts = list(zip(action.leaves, inputs, actions, masks, strict=True))
-    log_probs = [leaf.log_prob(numbers, taken, mask) for leaf, numbers, taken, mask in parts]
-    entropies = [leaf.entropy(numbers, mask) for leaf, numbers, _, mask in parts]
-    return sum(log_probs[1:], log_probs[0]), sum(entropies[1:], entropies[0])
+    parts = zip(action.leaves, inputs, masks, strict=True)
+    entropies = [leaf.entropy(numbers, mask) for leaf, numbers, mask in parts]
+    return log_prob(action, inputs, actions, masks), sum(entropies[1:], entropies[0])
 
 
 def kl(
