@@ -1,7 +1,6 @@
 """``sparring bench inference``: what a decision costs, next to the engine called directly in the same run."""
 
 import io
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -19,6 +18,7 @@ from app.models.torch_engine import TorchEngine
 from app.types import Arrays, Version
 from train.bench.asking import Asked, ask, call, observations_of
 from train.bench.cells import WINDOWS_MIN
+from train.bench.machine import on_this_machine
 from train.bench.remote_model import remote_windows
 from train.bench.statistics import Figure, figure
 from train.launch.stopping import Stopper
@@ -60,8 +60,11 @@ def inference(plan: Plan, stopper: Stopper, say: Callable[[str], None]) -> dict[
       InterruptedLaunchError: The user has asked to stop.
     """
     torch.set_num_threads(1)
-    before = os.getloadavg()
-    result: dict[str, object] = {}
+    return on_this_machine("inference", lambda: _measure(plan, stopper, say))
+
+
+def _measure(plan: Plan, stopper: Stopper, say: Callable[[str], None]) -> dict[str, object]:
+    result: dict[str, object] = {"sessions": SESSIONS, "windows": plan.windows, "window_s": plan.seconds}
     if plan.local:
         say("the small network in this process")
         result["local_mlp"] = _local_mlp(plan, stopper)
@@ -70,16 +73,7 @@ def inference(plan: Plan, stopper: Stopper, say: Callable[[str], None]) -> dict[
     if plan.remote:
         say("starting a service with a remote model")
         result["remote_mlp"] = _remote_mlp(plan, stopper, say)
-    return {
-        "bench": "inference",
-        "machine": f"{os.cpu_count()} cores",
-        "load_average_before": [round(load, 2) for load in before],
-        "load_average_after": [round(load, 2) for load in os.getloadavg()],
-        "sessions": SESSIONS,
-        "windows": plan.windows,
-        "window_s": plan.seconds,
-        **result,
-    }
+    return result
 
 
 def _local_mlp(plan: Plan, stopper: Stopper) -> dict[str, object]:

@@ -1,6 +1,5 @@
 """``sparring bench publish``: how soon new weights answer in two replicas, next to Ray's own put and get."""
 
-import os
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
@@ -9,6 +8,7 @@ from typing import Final
 from train.bench.cells import WINDOWS_MIN
 from train.bench.compiling import load_generator
 from train.bench.generator import Load, Mode, Run, Window, run_load
+from train.bench.machine import on_this_machine
 from train.bench.published import Moments, Published, publishing
 from train.bench.statistics import figure
 from train.bench.ticks import CARTPOLE_ANSWER, CARTPOLE_TICK
@@ -54,22 +54,18 @@ def publish(plan: PublishPlan, stopper: Stopper, say: Callable[[str], None]) -> 
       SparringError: A part cannot be measured; the message is that part's own.
       InterruptedLaunchError: The user has asked to stop.
     """
+    return on_this_machine("publish", lambda: _measure(plan, stopper, say))
+
+
+def _measure(plan: PublishPlan, stopper: Stopper, say: Callable[[str], None]) -> dict[str, object]:
     program = load_generator() if plan.ticks else None
-    before = os.getloadavg()
-    result: dict[str, object] = {}
+    result: dict[str, object] = {"replicas": 2}
     say("starting the service")
     with publishing(plan.sizes_mb, stopper) as published:
         result["sizes"] = [_size(plan, published, size_mb, stopper, say) for size_mb in plan.sizes_mb]
         if program is not None:
             result["ticks"] = _ticks(plan, published, partial(run_load, program), stopper, say)
-    return {
-        "bench": "publish",
-        "machine": f"{os.cpu_count()} cores",
-        "load_average_before": [round(load, 2) for load in before],
-        "load_average_after": [round(load, 2) for load in os.getloadavg()],
-        "replicas": 2,
-        **result,
-    }
+    return result
 
 
 def _size(

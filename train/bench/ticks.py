@@ -1,6 +1,5 @@
 """``sparring bench ticks``: what a tick costs, over each transport, next to bare servers measured in between."""
 
-import os
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
@@ -12,6 +11,7 @@ from train.bench.compiling import load_generator
 from train.bench.forwarded import forwarded
 from train.bench.generator import Load, Mode, Run, Window, run_load
 from train.bench.limit import Bare, bare_server
+from train.bench.machine import on_this_machine
 from train.bench.memory import memory
 from train.bench.service import GamePort, Target, serving
 from train.launch.stopping import Stopper
@@ -137,18 +137,12 @@ def ticks(plan: Plan, stopper: Stopper, say: Callable[[str], None]) -> dict[str,
       SparringError: A part cannot be measured; the message is that part's own.
       InterruptedLaunchError: The user has asked to stop.
     """
-    before = os.getloadavg()
-    result = Ticks(plan, stopper, partial(run_load, load_generator()), say).measure()
-    return {
-        "bench": "ticks",
-        "machine": f"{os.cpu_count()} cores",
-        "load_average_before": [round(load, 2) for load in before],
-        "load_average_after": [round(load, 2) for load in os.getloadavg()],
-        "windows": plan.windows,
-        "window_s": plan.seconds,
-        "errors": errors_in(result),
-        **result,
-    }
+
+    def measure() -> dict[str, object]:
+        result = Ticks(plan, stopper, partial(run_load, load_generator()), say).measure()
+        return {"windows": plan.windows, "window_s": plan.seconds, "errors": errors_in(result), **result}
+
+    return on_this_machine("ticks", measure)
 
 
 def errors_in(result: object) -> int:
