@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from app.wire.messages import read_batch
-from app.wire.step_fields import credentials_of, parse_purpose, parse_whole
+from app.wire.step_fields import credentials_of, defaults_of
 from app.wire.steps import StepRequest
 
 PROTOBUF: Final = b"application/x-protobuf"
@@ -24,9 +24,7 @@ def proto_batch_of(fields: Mapping[str, str], body: bytes) -> list[StepRequest]:
       BadPayloadError: The body is no ``Batch``.
       BadRequestError: There are too many items, or one is not a step.
     """
-    purpose = parse_purpose(fields.get("purpose"))
-    given = fields.get("deadline-ms")
-    deadline_ms = None if given is None else parse_whole("deadline_ms", given)
+    purpose, deadline_ms = defaults_of(fields)
     return [
         step._replace(
             purpose=purpose if step.purpose is None else step.purpose,

@@ -8,7 +8,15 @@ import orjson
 
 from app.errors import BadPayloadError, BadRequestError, StepError
 from app.types import Purpose
-from app.wire.step_fields import checked_session, credentials_of, minted_once, parse_kind, parse_purpose, parse_whole
+from app.wire.step_fields import (
+    checked_session,
+    credentials_of,
+    defaults_of,
+    minted_once,
+    parse_kind,
+    parse_purpose,
+    parse_whole,
+)
 from app.wire.steps import Body, Credentials, Json, JsonBody, StepReply, StepRequest, error_text, parse_json
 
 MAX_BATCH_STEPS: Final = 4096
@@ -27,9 +35,7 @@ def batch_of(fields: Mapping[str, str], body: bytes) -> list[StepRequest]:
         raise BadPayloadError(f"/steps takes a JSON list of steps, got a {type(items).__name__}")
     if len(items) > MAX_BATCH_STEPS:
         raise BadRequestError(f"/steps takes at most {MAX_BATCH_STEPS} steps, got {len(items)}")
-    purpose = parse_purpose(fields.get("purpose"))
-    deadline = fields.get("deadline-ms")
-    deadline_ms = None if deadline is None else parse_whole("deadline_ms", deadline)
+    purpose, deadline_ms = defaults_of(fields)
     credentials = credentials_of(fields)
     steps: list[StepRequest] = []
     for at, item in enumerate(items):

@@ -48,6 +48,16 @@ def step_of(fields: Mapping[str, str], body: Body) -> StepRequest:
     )
 
 
+def defaults_of(fields: Mapping[str, str]) -> tuple[Purpose | None, float | None]:
+    """Returns what a ``/steps`` request says for all its items: purpose, and deadline in milliseconds; None for none.
+
+    Raises:
+      BadRequestError: A field has a value that the protocol does not know.
+    """
+    deadline = fields.get("deadline-ms")
+    return parse_purpose(fields.get("purpose")), None if deadline is None else parse_whole("deadline_ms", deadline)
+
+
 def credentials_of(fields: Mapping[str, str]) -> Credentials | None:
     """Returns who asks; None where the request does not say."""
     key = fields.get("key")
