@@ -8,7 +8,7 @@ from typing import Any, cast
 import torch
 from ray import serve
 
-from app.config.serving import ModelConfig
+from app.config.models import ModelConfig
 from app.models.engine import Answer
 from app.models.loading import WeightsLoader
 from app.models.placement import check_batch

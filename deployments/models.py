@@ -12,7 +12,7 @@ from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
 from torch import nn
 
-from app.config.serving import ModelConfig
+from app.config.models import ModelConfig
 from app.errors import ModelMismatchError
 from app.models.batching import BatchLimits
 from app.models.engine import Engine

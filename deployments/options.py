@@ -5,7 +5,8 @@ from typing import Any, Final
 from ray.serve.config import AutoscalingConfig, AutoscalingPolicy
 
 from app.config.base import Process
-from app.config.serving import ActorConfig, Autoscaling, ModelConfig
+from app.config.models import ModelConfig
+from app.config.serving import ActorConfig, Autoscaling
 from app.config.slots import GATEWAY_CPUS
 
 MAX_ONGOING: Final = 1_000

@@ -4,7 +4,8 @@ from pydantic import Field
 
 from app.config.base import Config, Mode, Name, Process
 from app.config.launching import LaunchConfig
-from app.config.serving import ActorConfig, AgentConfig, ModelConfig
+from app.config.models import ModelConfig
+from app.config.serving import ActorConfig, AgentConfig
 from app.config.training import BufferConfig, TrainerConfig
 
 

@@ -1,7 +1,7 @@
 import pytest
 from pydantic import ValidationError
 
-from app.config.serving import ActorConfig, Batching
+from app.config.serving import ActorConfig
 
 
 def actor(**changes: object) -> ActorConfig:
@@ -48,12 +48,6 @@ def test_a_gateway_of_no_known_kind_is_refused() -> None:
     with pytest.raises(ValidationError, match="use_gateway"):
         actor(use_gateway="both")
     assert actor(use_gateway=None).use_gateway is None
-
-
-@pytest.mark.parametrize("sizes", [[8, 1], [1, 1], [], [0, 8]])
-def test_sizes_that_do_not_rise_are_refused(sizes: list[int]) -> None:
-    with pytest.raises(ValidationError, match="pad_to"):
-        Batching.model_validate({"pad_to": sizes})
 
 
 def test_a_bound_on_partial_bodies_below_one_body_is_refused() -> None:

@@ -1,6 +1,6 @@
 import pytest
 
-from app.config.serving import ModelConfig
+from app.config.models import ModelConfig
 from app.models.batching import BatchLimits
 from deployments.models import batch_limits
 

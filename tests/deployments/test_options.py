@@ -2,7 +2,8 @@
 
 from ray import serve
 
-from app.config.serving import ActorConfig, ModelConfig
+from app.config.models import ModelConfig
+from app.config.serving import ActorConfig
 from deployments.gateway_replica import GatewayReplica
 from deployments.options import actor_options, gateway_options, model_options
 from deployments.router import GameRouter

@@ -8,8 +8,8 @@ from functools import partial
 import numpy as np
 import torch
 
+from app.config.models import ModelConfig
 from app.config.root import ExperimentConfig
-from app.config.serving import ModelConfig
 from app.errors import ConfigError, SparringError
 from app.models.engine import Engine
 from app.models.module import build_module
