@@ -12,7 +12,7 @@ from typing import Any, Final
 import torch
 from safetensors import SafetensorError
 
-from app.config.training import KeepCheckpoints
+from app.config.checkpoints import KeepCheckpoints
 from app.errors import CheckpointError
 from app.models.checkpoints import LEARNER, check_learner, checkpoint_name, digest, newest_readable, whole_checkpoints
 from app.models.folders import UNFINISHED, remove_folder, write_folder

@@ -7,9 +7,11 @@ from app.algorithms.actor_critic import ActorCritic
 from app.algorithms.estimators import Estimator, Gae, VTrace
 from app.algorithms.learner import PolicyLearner, PolicySettings, ReduceSum
 from app.algorithms.ppo import ClippedPolicy
+from app.algorithms.stepper import PlainStepper
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
-from app.config.training import A2c, Algorithm, Appo, Ppo, TrainerConfig
+from app.config.algorithms import A2c, Algorithm, Appo, Ppo
+from app.config.training import TrainerConfig
 from app.models.spec import ModelSpec
 
 
@@ -45,9 +47,9 @@ def make_learner(
         normalise=isinstance(algorithm, Ppo | Appo) or (isinstance(algorithm, A2c) and algorithm.normalise_advantage),
         epochs=algorithm.epochs,
         minibatches=max(1, wanted.batch_rows // algorithm.minibatch_rows),
-        max_grad_norm=trainer.optimizer.max_grad_norm,
     )
-    return PolicyLearner(module, spec, optimizer, settings, workers, reduce_sum)
+    stepper = PlainStepper(module, optimizer, trainer.optimizer.max_grad_norm)
+    return PolicyLearner(module, spec, stepper, settings, workers, reduce_sum)
 
 
 def _estimator(algorithm: Algorithm) -> Estimator:

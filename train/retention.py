@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from app.config.training import KeepCheckpoints
+from app.config.checkpoints import KeepCheckpoints
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from typing import Final
 import torch
 from torch import nn
 
-from app.config.training import CheckpointsConfig
+from app.config.checkpoints import CheckpointsConfig
 from app.models.module import from_arrays
 from app.models.saved import read_model
 from train.beginning import Beginning

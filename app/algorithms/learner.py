@@ -7,9 +7,9 @@ from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor, nn
-from torch.optim import Optimizer
 
 from app.algorithms.estimators import Estimator, Played
+from app.algorithms.stepper import Stepper
 from app.algorithms.worth import PolicyLoss, Worth
 from app.errors import NonFiniteLossError
 from app.models.columns import mask_columns, nested_parts
@@ -38,7 +38,6 @@ class PolicySettings:
     epochs: int
     minibatches: int
     """Optimizer steps of one epoch, the same on all workers."""
-    max_grad_norm: float
 
 
 def policy_problem(spec: ModelSpec) -> str | None:
@@ -73,13 +72,13 @@ class Rows(NamedTuple):
 
 
 class PolicyLearner:
-    """Holds the network and its optimizer."""
+    """Learns from a player's own games: what they were worth, and then some optimizer steps."""
 
     def __init__(
         self,
         module: nn.Module,
         spec: ModelSpec,
-        optimizer: Optimizer,
+        stepper: Stepper,
         settings: PolicySettings,
         workers: int,
         reduce_sum: ReduceSum,
@@ -89,7 +88,7 @@ class PolicyLearner:
         Args:
           module: The network; where there are several workers, one that averages gradients over them.
           spec: The network's shapes.
-          optimizer: Of the network's parameters.
+          stepper: Changes the network's parameters.
           settings: How a batch is learned from.
           workers: Number of workers.
           reduce_sum: Adds up over the workers.
@@ -103,7 +102,7 @@ class PolicyLearner:
         self._columns = {name: part.columns(name) for name, part in nested_parts(spec).items()}
         self._masked = mask_columns(spec)
         self._module = module
-        self._optimizer = optimizer
+        self._stepper = stepper
         self._settings = settings
         self._workers = workers
         self._reduce_sum = reduce_sum
@@ -122,7 +121,8 @@ class PolicyLearner:
         """
         rows, explained = self._rows(batch)
         sums: dict[str, Tensor] = {}
-        norm_sum, steps = 0.0, 0
+        norms: list[float] = []
+        steps = 0
         for _ in range(self._settings.epochs):
             chunks = self._chunks(len(rows.worth.weight), shuffle)
             sizes = self._reduce_sum(torch.tensor([float(len(chunk)) for chunk in chunks]))
@@ -132,14 +132,16 @@ class PolicyLearner:
                 loss, norm = self._step(rows, chunk, size)
                 for name, part in loss.items():
                     sums[name] = sums.get(name, torch.zeros(())) + part.detach().cpu() / size
-                norm_sum, steps = norm_sum + norm, steps + 1
+                steps += 1
+                if norm is not None:
+                    norms.append(norm)
         if steps == 0:
             return {}
         means = (self._reduce_sum(torch.stack(list(sums.values()))) / steps).tolist()
         return {_metric(name): mean for name, mean in zip(sums, means, strict=True)} | {
-            "grad_norm": norm_sum / steps,
+            "grad_norm": sum(norms) / len(norms) if norms else 0.0,
             "explained_variance": explained,
-            "optimizer_steps": float(steps),
+            "optimizer_steps": float(len(norms)),
         }
 
     def _rows(self, batch: Mapping[str, Tensor]) -> tuple[Rows, float]:
@@ -191,18 +193,15 @@ class PolicyLearner:
         """Splits a permutation of the rows into as many minibatches as every worker makes; some may be empty."""
         return list(torch.randperm(rows, generator=shuffle).tensor_split(self._settings.minibatches))
 
-    def _step(self, rows: Rows, chunk: Tensor, size: float) -> tuple[dict[str, Tensor], float]:
+    def _step(self, rows: Rows, chunk: Tensor, size: float) -> tuple[dict[str, Tensor], float | None]:
         """Takes one optimizer step on a minibatch of ``size`` rows over all workers."""
         part = rows.at(chunk.to(rows.worth.weight.device))
         *dist_inputs, value = self._forward(part.observation)
         taken, entropy = log_prob_and_entropy(self._spec.actions, dist_inputs, part.action, part.mask)
         terms = self._settings.loss(taken, entropy, value, part.worth)._asdict()
-        self._optimizer.zero_grad(set_to_none=True)
-        (terms["total"] * self._workers / size).backward()  # type: ignore[no-untyped-call]
-        norm = float(nn.utils.clip_grad_norm_(self._module.parameters(), self._settings.max_grad_norm))
-        if not math.isfinite(norm):
+        norm = self._stepper.step(terms["total"] * self._workers / size)
+        if norm is not None and not math.isfinite(norm):
             raise NonFiniteLossError(_diagnosis(terms, norm))
-        self._optimizer.step()
         return terms, norm
 
 

@@ -3,10 +3,11 @@
 from pydantic import Field
 
 from app.config.base import Config, Mode, Name, Process
+from app.config.buffers import BufferConfig
 from app.config.launching import LaunchConfig
 from app.config.models import ModelConfig
 from app.config.serving import ActorConfig, AgentConfig
-from app.config.training import BufferConfig, TrainerConfig
+from app.config.training import TrainerConfig
 
 
 class Run(Config):

@@ -12,6 +12,7 @@ from app.algorithms.estimators import Gae
 from app.algorithms.gae import gae
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.ppo import ClippedPolicy
+from app.algorithms.stepper import PlainStepper
 from app.errors import NonFiniteLossError
 from app.models.distributions.categorical import choose, log_softmax
 from app.models.module import spec_of
@@ -24,7 +25,6 @@ SETTINGS = PolicySettings(
     normalise=True,
     epochs=1,
     minibatches=1,
-    max_grad_norm=1e9,
 )
 RATE = 0.1
 
@@ -74,8 +74,11 @@ def identity(x: Tensor) -> Tensor:
     return x
 
 
-def learner_of(module: nn.Module, settings: PolicySettings = SETTINGS, rate: float = RATE) -> PolicyLearner:
-    return PolicyLearner(module, spec_of(module), torch.optim.SGD(module.parameters(), rate), settings, 1, identity)
+def learner_of(
+    module: nn.Module, settings: PolicySettings = SETTINGS, rate: float = RATE, max_grad_norm: float = 1e9
+) -> PolicyLearner:
+    stepper = PlainStepper(module, torch.optim.SGD(module.parameters(), rate), max_grad_norm)
+    return PolicyLearner(module, spec_of(module), stepper, settings, 1, identity)
 
 
 def shuffle(seed: int = 0) -> torch.Generator:
@@ -185,8 +188,7 @@ def test_minibatches_follow_from_the_generator_alone() -> None:
 def test_gradients_are_scaled_down_to_the_largest_norm() -> None:
     module = small_policy()
     before = parameters_of(module)
-    settings = replace(SETTINGS, max_grad_norm=0.01)
-    metrics = learner_of(module, settings, rate=1.0).update(batch_of(TICKS, module), shuffle())
+    metrics = learner_of(module, rate=1.0, max_grad_norm=0.01).update(batch_of(TICKS, module), shuffle())
     assert metrics["grad_norm"] > 0.01
     assert float((parameters_of(module) - before).norm()) == pytest.approx(0.01, rel=1e-3)
 
@@ -245,9 +247,8 @@ def test_the_mask_of_acting_is_the_mask_of_learning() -> None:
 
 def test_a_learner_finds_the_better_arm() -> None:
     module = small_policy()
-    learner = PolicyLearner(
-        module, spec_of(module), torch.optim.Adam(module.parameters(), 0.05), replace(SETTINGS, epochs=4), 1, identity
-    )
+    stepper = PlainStepper(module, torch.optim.Adam(module.parameters(), 0.05), 1e9)
+    learner = PolicyLearner(module, spec_of(module), stepper, replace(SETTINGS, epochs=4), 1, identity)
     rng = np.random.default_rng(0)
     observation = np.ones((64, 2), np.float32)
     for update in range(15):
@@ -264,7 +265,8 @@ def test_a_learner_finds_the_better_arm() -> None:
 class Workers:
     """Learners side by side in threads, whose sums and gradients meet as they do under DDP."""
 
-    def __init__(self, count: int) -> None:
+    def __init__(self, count: int, max_grad_norm: float = 1e9) -> None:
+        self.max_grad_norm = max_grad_norm
         self.modules = [small_policy() for _ in range(count)]
         self._barrier = threading.Barrier(count, timeout=20)
         self._shared: list[Tensor] = [torch.empty(0)] * count
@@ -290,9 +292,9 @@ class Workers:
         module = self.modules[rank]
         for parameter in module.parameters():
             parameter.register_post_accumulate_grad_hook(self._averaging(rank))
-        optimizer = torch.optim.SGD(module.parameters(), RATE)
+        stepper = PlainStepper(module, torch.optim.SGD(module.parameters(), RATE), self.max_grad_norm)
         return PolicyLearner(
-            module, spec_of(module), optimizer, settings, len(self.modules), lambda x: self._sum(rank, x)
+            module, spec_of(module), stepper, settings, len(self.modules), lambda x: self._sum(rank, x)
         )
 
     def _averaging(self, rank: int) -> Callable[[Tensor], None]:
@@ -320,12 +322,12 @@ def masked(batch: Batch) -> Batch:
 
 @pytest.mark.parametrize("second_counts", [True, False])
 def test_two_workers_learn_what_one_learns_from_both_batches(second_counts: bool) -> None:
-    settings = replace(SETTINGS, epochs=2, max_grad_norm=0.5)
-    workers, alone = Workers(2), small_policy()
+    settings = replace(SETTINGS, epochs=2)
+    workers, alone = Workers(2, max_grad_norm=0.5), small_policy()
     first, second = batch_of(TICKS[:5], alone), batch_of(TICKS[5:], alone)
     batches = [first, second if second_counts else masked(second)]
     found = workers.update(batches, settings)
-    expected = learner_of(alone, settings).update(joined(batches), shuffle())
+    expected = learner_of(alone, settings, max_grad_norm=0.5).update(joined(batches), shuffle())
     assert expected["optimizer_steps"] == 2
     for metrics, module in zip(found, workers.modules, strict=True):
         torch.testing.assert_close(parameters_of(module), parameters_of(alone), rtol=1e-5, atol=1e-6)

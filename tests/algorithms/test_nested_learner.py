@@ -8,6 +8,7 @@ from app.algorithms.estimators import Gae
 from app.algorithms.gae import gae
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.ppo import ClippedPolicy
+from app.algorithms.stepper import PlainStepper
 from app.models.distributions.categorical import Categorical
 from app.models.distributions.gaussian import Gaussian
 from app.models.module import PolicyOutput
@@ -16,9 +17,7 @@ from app.replay.rows import empty_batch
 from app.types import RowKind
 
 RATE = 0.1
-SETTINGS = PolicySettings(
-    Gae(0.9, 0.8), ClippedPolicy(0.2, 0.5, 0.01), normalise=True, epochs=1, minibatches=1, max_grad_norm=1e9
-)
+SETTINGS = PolicySettings(Gae(0.9, 0.8), ClippedPolicy(0.2, 0.5, 0.01), normalise=True, epochs=1, minibatches=1)
 KINDS = [0, 0, int(RowKind.FULL), 0, 0, 0, int(RowKind.TERMINATED)]
 
 
@@ -86,6 +85,8 @@ def test_a_nested_update_is_the_flat_one_by_hand() -> None:
     expected = step_by_hand(module, batch)
     before = parameters_of(module)
     optimizer = torch.optim.SGD(module.parameters(), RATE)
-    PolicyLearner(module, module.spec, optimizer, SETTINGS, 1, lambda x: x).update(batch, torch.Generator())
+    PolicyLearner(module, module.spec, PlainStepper(module, optimizer, 1e9), SETTINGS, 1, lambda x: x).update(
+        batch, torch.Generator()
+    )
     torch.testing.assert_close(parameters_of(module), expected)
     assert not torch.equal(before, expected)

@@ -3,7 +3,7 @@
 import pytest
 from pydantic import ValidationError
 
-from app.config.training import CheckpointsConfig, KeepCheckpoints
+from app.config.checkpoints import CheckpointsConfig, KeepCheckpoints
 
 
 def test_by_default_a_minute_passes_between_checkpoints_and_what_exists_is_moved_aside() -> None:

@@ -12,7 +12,8 @@ from torch import Tensor, nn
 from app.algorithms.estimators import Gae
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.ppo import ClippedPolicy
-from app.config.training import KeepCheckpoints
+from app.algorithms.stepper import PlainStepper
+from app.config.checkpoints import KeepCheckpoints
 from app.errors import CheckpointError
 from app.models.module import spec_of
 from app.models.saved import META, WEIGHTS, read_model
@@ -21,9 +22,7 @@ from app.types import RowKind
 from tests.small_policy import SmallPolicy, small_policy
 from train.checkpoint import FILE, UNFINISHED, Checkpoints, LearnerState, load_state
 
-SETTINGS = PolicySettings(
-    Gae(0.99, 0.95), ClippedPolicy(0.2, 0.5, 0.01), True, epochs=2, minibatches=3, max_grad_norm=0.5
-)
+SETTINGS = PolicySettings(Gae(0.99, 0.95), ClippedPolicy(0.2, 0.5, 0.01), True, epochs=2, minibatches=3)
 
 
 def state(updates: int = 3, generation: int = 1, number: float = 0.0) -> LearnerState:
@@ -209,7 +208,9 @@ class Run:
         self.updates = 0
 
     def train(self, updates: int) -> "Run":
-        learner = PolicyLearner(self.module, spec_of(self.module), self.optimizer, SETTINGS, 1, lambda x: x)
+        learner = PolicyLearner(
+            self.module, spec_of(self.module), PlainStepper(self.module, self.optimizer, 0.5), SETTINGS, 1, lambda x: x
+        )
         for _ in range(updates):
             shuffle = torch.Generator().manual_seed(derive(7, 0, self.updates))
             assert learner.update(batch(self.updates, self.module), shuffle)["optimizer_steps"] == 6

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.config.training import BestCheckpoints, KeepCheckpoints
+from app.config.checkpoints import BestCheckpoints, KeepCheckpoints
 from train.retention import Mark, kept
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from app.config.training import CheckpointsConfig
+from app.config.checkpoints import CheckpointsConfig
 from app.errors import CheckpointError, ModelMismatchError
 from app.models.module import hash_of, to_arrays
 from app.models.saved import SavedModel, write_model

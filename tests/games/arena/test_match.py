@@ -6,6 +6,7 @@ from app.agents.outbox import Outbox
 from app.algorithms.estimators import Gae
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.ppo import ClippedPolicy
+from app.algorithms.stepper import PlainStepper
 from app.errors import BadPayloadError
 from app.games.arena.arena_pb2 import Command, TickOutput
 from app.games.arena.game import Side
@@ -123,10 +124,9 @@ async def test_the_network_learns_from_played_games_with_finite_numbers() -> Non
     batch = {name: torch.cat([column, padding[name]]) for name, column in batch.items()}
     module = build_module("app.games.arena.model:build", {}, seed=0)
     before = to_arrays(module)
-    settings = PolicySettings(
-        Gae(0.99, 0.95), ClippedPolicy(0.2, 0.5, 0.01), True, epochs=2, minibatches=2, max_grad_norm=0.5
-    )
-    learner = PolicyLearner(module, spec, torch.optim.Adam(module.parameters(), 1e-3), settings, 1, lambda x: x)
+    settings = PolicySettings(Gae(0.99, 0.95), ClippedPolicy(0.2, 0.5, 0.01), True, epochs=2, minibatches=2)
+    stepper = PlainStepper(module, torch.optim.Adam(module.parameters(), 1e-3), 0.5)
+    learner = PolicyLearner(module, spec, stepper, settings, 1, lambda x: x)
     metrics = learner.update(batch, torch.Generator().manual_seed(0))
     assert metrics["optimizer_steps"] == 4
     assert all(np.isfinite(value) for value in metrics.values())
