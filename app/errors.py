@@ -27,6 +27,14 @@ class ModelMismatchError(SparringError):
     """Two halves of the system were started with different models."""
 
 
+class VersionRefusedError(SparringError):
+    """A registered version of a model cannot be played."""
+
+
+class ReleaseError(SparringError):
+    """There is nothing to promote or to roll back to, or the service follows no registry."""
+
+
 class NonFiniteLossError(SparringError):
     """A loss or gradient became NaN or infinite; the weights before it are still good."""
 

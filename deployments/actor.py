@@ -21,7 +21,8 @@ from app.stores.trial import Trial
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest, refusal
 from app.wire.steps import StepReply, StepRequest
-from deployments.agents import ActorArgs, AgentMaker
+from deployments.actor_args import ActorArgs
+from deployments.agents import AgentMaker
 from deployments.autoscaling import BUSY, GAMES
 from deployments.game_port import max_body_bytes, open_peer_port, open_port, peer_host
 from deployments.keys import DoorKeeper

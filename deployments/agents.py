@@ -5,7 +5,7 @@ import logging
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine
-from dataclasses import dataclass
+from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
@@ -15,47 +15,32 @@ from app.agents.agent import Agent, AgentContext
 from app.agents.blocking import BlockingAgent, BlockingContext, Offloaded, check_blocking
 from app.agents.bridge import on_loop
 from app.agents.observed import Observed
+from app.agents.released_agent import ReleasedAgent
 from app.agents.steady import GameWeights, SteadyAgent, SteadyModel
 from app.agents.threads import ThreadPool
 from app.agents.unroll import Unroll
-from app.config.root import ExperimentConfig
 from app.config.serving import ActorConfig, AgentConfig
 from app.errors import BadRequestError
 from app.models.model import Model
-from app.models.placement import LocalModel
 from app.plugins import load_plugin
+from app.releases.statistics import Statistics
 from app.seeding import Draws, derive
 from app.sessions.blackboard import Board
 from app.sessions.ids import agent_of, game_of
 from app.sessions.session import SessionAgent
-from app.stores.directory import ServiceInfo
 from app.stores.metrics import Episode
 from app.stores.trial import Trial
-from app.types import Arrays, Purpose, SessionId
-from deployments.models import WeightsClock, local_model, remote_model, watch
+from app.types import Purpose, SessionId
+from deployments.actor_args import ActorArgs
 from deployments.pusher import Pusher
+from deployments.releases import ReplicaReleases
+from deployments.replica_models import ReplicaModels
 from deployments.reporter import Reporter
-from deployments.weights_pages import WeightsPages
 
 SESSIONS_REMEMBERED: Final = 10_000
 """Newest session ids whose plays are counted; one that comes back later begins to count anew."""
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class ActorArgs:
-    """What the builder gives to each replica of an actor."""
-
-    config: ExperimentConfig
-    """With the components of its mode alone."""
-    actor: str
-    namespace: str
-    service: ServiceInfo
-    owner: str
-    """Name under which the service holds its port."""
-    first: dict[str, Arrays | None]
-    """First weights of each model; None where they are drawn from the seed."""
 
 
 class AgentMaker:
@@ -70,17 +55,16 @@ class AgentMaker:
         self._args = args
         self._actor = args.config.actors[args.actor]
         self._trial = trial
-        self._following: list[Coroutine[Any, Any, None]] = []
         self._agents = {name: args.config.agents[name] for name in self._actor.agents}
         self._classes = {name: _agent_class(name, agent) for name, agent in self._agents.items()}
         self._threads = _threads(self._actor) if any(agent.blocking for agent in self._agents.values()) else None
         self._players = [name for name, agent in self._agents.items() if agent.role == "player"]
         self._observers = [name for name, agent in self._agents.items() if agent.role == "observer"]
-        self._clocks: dict[str, WeightsClock] = {}
         self.counts: Counter[str] = Counter()
         """What the replica has done; the session table counts here as well."""
-        self._models = {a.model: self._model(a.model, remote_models) for a in self._agents.values() if a.model}
-        self._games = {name: GameWeights() for name in self._models}
+        wanted = [agent.model for agent in self._agents.values() if agent.model]
+        self.models = ReplicaModels(args, trial, wanted, remote_models, self.counts)
+        self._games = {name: GameWeights() for name in wanted}
         self.reporter = Reporter(trial.metrics, self.counts)
         self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
         self._replica_number = secrets.randbits(31)
@@ -89,34 +73,15 @@ class AgentMaker:
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
         """Returns what must run for as long as the replica lives: weights in, rows and reports out."""
-        return [*self._following, self.reporter.run(), *(pusher.run() for pusher in self.pushers.values())]
-
-    def versions(self) -> dict[str, str]:
-        """Returns the version of each local model's newest weights."""
-        local = {name: model for name, model in self._models.items() if isinstance(model, LocalModel)}
-        return {name: str(model.engine.version) for name, model in local.items()}
-
-    def weights_ages(self) -> dict[str, float | None]:
-        """Returns the seconds since the newest weights of each model came; None before the first."""
-        return {name: clock.age_s() for name, clock in self._clocks.items()}
-
-    def weights_taken(self) -> dict[str, float]:
-        """Returns when each local model last took up new weights, in Unix seconds; none before the first."""
-        return {name: clock.taken_s for name, clock in self._clocks.items() if clock.taken_s is not None}
-
-    def weights_pages(self) -> WeightsPages:
-        """Returns what shows the weights of the trial's models."""
-        models = self._args.config.models.items()
-        return WeightsPages(
-            self._trial.catalog, {name: int(model.weights.max_download_mb * 2**20) for name, model in models}
-        )
+        return [*self.models.work(), self.reporter.run(), *(pusher.run() for pusher in self.pushers.values())]
 
     def stuck(self) -> list[str]:
         """Returns the calls of blocking agents that run although nobody waits for them any more."""
         return [] if self._threads is None else self._threads.stuck()
 
     async def close(self) -> None:
-        """Ends the threads of blocking agents; a stuck one ends with the process, and is logged."""
+        """Reports for the last time and ends the threads of blocking agents; a stuck one is logged and left."""
+        await self.models.close()
         if self._threads is not None:
             for call in await self._threads.close():
                 _log.warning("a blocking agent's call is stuck and left behind: %s", call)
@@ -141,8 +106,8 @@ class AgentMaker:
     def _player(self, name: str, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
         """Returns who answers a session; where its model is not to change at any tick, it keeps its weights."""
         model = self._model_of(name)
-        if model is None:
-            return self._agent(name, session, purpose, board, None)
+        if model is None or self._agents[name].model in self.models.released:  # A release keeps its version anyhow.
+            return self._agent(name, session, purpose, board, model)
         weights = self._args.config.models[str(self._agents[name].model)].weights
         if weights.change == "always" and weights.every_ticks in (None, 1):
             return self._agent(name, session, purpose, board, model)
@@ -153,7 +118,7 @@ class AgentMaker:
 
     def _model_of(self, name: str) -> Model | None:
         model = self._agents[name].model
-        return self._models[model] if model else None
+        return self.models[model] if model else None
 
     def _agent(self, name: str, session: SessionId, purpose: Purpose, board: Board, model: Model | None) -> Agent:
         # The number is in the seed so that a session that is played again does not explore in the same way again.
@@ -171,10 +136,27 @@ class AgentMaker:
             board=board,
             measure=self.reporter.measure,
         )
-        made = partial(self._classes[name], **agent.kwargs)
-        if self._threads is None or not agent.blocking:
+        if agent.model in self.models.released:
+            return self._released_agent(name, context, self.models.released[agent.model])
+        return self._made(name, context)
+
+    def _made(self, name: str, context: AgentContext) -> Agent:
+        made = partial(self._classes[name], **self._agents[name].kwargs)
+        if self._threads is None or not self._agents[name].blocking:
             return cast("Callable[[AgentContext], Agent]", made)(context)
         return Offloaded(context, cast("Callable[[BlockingContext], BlockingAgent]", made), self._threads)
+
+    def _released_agent(self, name: str, context: AgentContext, released: ReplicaReleases) -> Agent:
+        """Returns an agent that keeps the version which its session begins with."""
+        model = released.model.for_session(context.session)
+
+        def report(returned: float, ticks: int) -> None:
+            context.report(returned, ticks)
+            if model.cohort is not None:
+                released.count(model.cohort, Statistics.of_game(returned))
+
+        inner = self._made(name, replace(context, model=model, report=report))
+        return ReleasedAgent(context, inner, model, released.count)
 
     def _plays_of(self, session: SessionId) -> int:
         """Returns how often a session has been played here, this time included."""
@@ -190,20 +172,8 @@ class AgentMaker:
             emit = on_loop(asyncio.get_running_loop(), emit)
         return Unroll(self._replica_number << 32 | self._episodes, self._actor.unroll_ticks, emit)
 
-    def _model(self, name: str, remote_models: dict[str, DeploymentHandle[Any]]) -> Model:
-        config, seed = self._args.config.models[name], self._args.config.run.seed
-        weights, clock = self._trial.weights(name), self._clocks.setdefault(name, WeightsClock())
-        if name in remote_models:
-            secret, handle = self._args.service.cluster_secret, remote_models[name]
-            remote, work = remote_model(config, seed, handle, weights, secret, self.counts)
-            self._following += [watch(weights, clock), *work]
-            return remote
-        model, following = local_model(config, seed, self._args.first[name], weights, clock, self._args.service.home)
-        self._following.append(following)
-        return model
-
     def _pusher(self, agent: AgentConfig) -> Pusher:
-        spec = self._models[str(agent.model)].spec
+        spec = self.models[str(agent.model)].spec
         buffer = self._trial.buffer(str(agent.buffer))
         return Pusher(buffer, spec, self._actor.push_rows, self._actor.push_ms / 1000, self.counts)
 

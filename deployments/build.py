@@ -18,21 +18,26 @@ from app.config.keys import refuse_bad_keys
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.config.slots import refuse_if_too_big
-from app.errors import ConfigError
+from app.errors import ConfigError, TrackingError
 from app.home import state_root
 from app.model_check import build_models
+from app.models.checked import checked_engine, fitting_arrays
 from app.models.module import hash_of, spec_of
+from app.releases.plan import played_as
 from app.stores.model_sources import ModelSources
 from app.stores.names import namespace_of
-from app.stores.trial import Trial, open_buffer, open_stores
-from app.types import Arrays
+from app.stores.release_registry import ReleaseRegistry, parts_of
+from app.stores.releases import ReleaseSource
+from app.stores.trial import Trial, open_buffer, open_releases, open_stores
+from app.types import Arrays, Version
 from deployments.actor import ActorReplica
-from deployments.agents import ActorArgs
+from deployments.actor_args import ActorArgs
 from deployments.gateway_replica import GatewayReplica
 from deployments.model import ModelPlace, ModelReplica
-from deployments.models import build_engine
+from deployments.models import network_of
 from deployments.options import actor_options, gateway_options, model_options
 from deployments.port import refuse_taken
+from deployments.releases import release_sources
 
 
 class BuilderArgs(BaseModel):
@@ -69,6 +74,8 @@ class Prepared:
     """Name under which its replicas hold the game port."""
     first: dict[str, Arrays | None]
     """First weights of each model; None where they are drawn from the seed."""
+    released: dict[str, Version]
+    """Models that follow the registry, and the versions that they begin with."""
 
 
 def prepare(whole: ExperimentConfig) -> Prepared:
@@ -87,9 +94,15 @@ def prepare(whole: ExperimentConfig) -> Prepared:
     for actor in config.actors.values():
         if actor.use_gateway is not None:
             refuse_taken(actor.host, actor.port, owner)
+    sources = release_sources(config)
     trial = open_stores(config, state_root(config.run.project))
-    first = {name: declare_model(config, name, module, trial) for name, module in modules.items()}
-    return Prepared(config, trial, owner, first)
+    first = {name: declare_model(config, name, modules[name], trial) for name in config.models if name not in sources}
+    released: dict[str, Version] = {}
+    for name, source in sources.items():
+        number, first[name] = first_release(config, name, source)
+        released[name] = played_as(number)
+    open_releases(config, sources)
+    return Prepared(config, trial, owner, first, released)
 
 
 def application(prepared: Prepared) -> Application:
@@ -111,7 +124,7 @@ def declare_model(config: ExperimentConfig, name: str, module: nn.Module, trial:
     fixed = config.run.mode == "deploy" and config.models[name].checkpoint is not None
     trial.weights(name).register(hash_of(module), fixed=fixed)
     if config.models[name].engine == "onnx":  # Once here, and not by all replicas at the same time.
-        build_engine(config.models[name], config.run.seed, None, trial.directory.info().home)
+        network_of(config.models[name], config.run.seed, trial.directory.info().home).make_engine()
     if config.run.mode == "train":
         for buffer in {a.buffer for a in config.agents.values() if a.model == name and a.buffer}:
             open_buffer(config, buffer, spec_of(module))
@@ -122,6 +135,24 @@ def find_config(path: str) -> Path:
     """Returns where a config file lies: under the working directory, or beside this package."""
     here = Path(path)
     return here if here.is_absolute() or here.exists() else Path(__file__).parent.parent / path
+
+
+def first_release(config: ExperimentConfig, name: str, source: ReleaseSource) -> tuple[int, Arrays]:
+    """Returns the number and the weights of the version that a model's checkpoint names now.
+
+    Raises:
+      TrackingError: MLflow does not have it.
+      VersionRefusedError: It cannot be played.
+    """
+    checkpoint = str(config.models[name].checkpoint)
+    registry = ReleaseRegistry(source.uri, source.root, source.registered)
+    named = registry.find(parts_of(checkpoint)[1])
+    if named is None:
+        raise TrackingError(f"models.{name}.checkpoint {checkpoint} names no version")
+    saved = registry.load(named.number)
+    arrays = fitting_arrays(saved, source.network)
+    checked_engine(source.network, played_as(named.number), arrays)
+    return named.number, arrays
 
 
 def load_checkpoint(config: ExperimentConfig, name: str, module: nn.Module) -> Arrays:
@@ -153,7 +184,7 @@ def _bind_actors(prepared: Prepared, remote: dict[str, Application]) -> Applicat
     ingress: Application | None = None
     for name, actor in reversed(prepared.config.actors.items()):
         namespace = prepared.trial.namespace
-        args = ActorArgs(prepared.config, name, namespace, service, prepared.owner, prepared.first)
+        args = ActorArgs(prepared.config, name, namespace, service, prepared.owner, prepared.first, prepared.released)
         if actor.use_gateway == "head":
             ingress = (
                 deploy(GatewayReplica).options(name=f"gateway-{name}", **gateway_options(actor)).bind(args, ingress)

@@ -16,7 +16,7 @@ from app.sessions.table import SessionTable
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from app.wire.steps import StepReply, StepRequest
-from deployments.agents import ActorArgs
+from deployments.actor_args import ActorArgs
 from deployments.batched import Batched
 from deployments.forward import FORWARD_TIMEOUT_S
 from deployments.game_port import max_body_bytes, open_port, take_port

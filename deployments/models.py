@@ -10,17 +10,16 @@ from typing import Any, Final
 
 from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
-from torch import nn
 
 from app.config.models import ModelConfig
 from app.errors import ModelMismatchError
 from app.models.batching import BatchLimits
 from app.models.engine import Engine
+from app.models.engines import Network
 from app.models.loading import WeightsLoader
 from app.models.model import Model
 from app.models.module import build_module, spec_of
 from app.models.placement import LocalModel, RemoteModel
-from app.models.torch_engine import TorchEngine
 from app.models.versions import Bound
 from app.stores.weights_client import Weights
 from app.types import UNTRAINED, Arrays, Version
@@ -28,9 +27,6 @@ from deployments.model_calls import ModelCalls
 
 RETRY_S: Final = 1.0
 """Pause before the weight store is asked again after a failure."""
-
-GRAPHS = "graphs"
-"""Folder of the ONNX graphs under a project's state root."""
 
 _log = logging.getLogger(__name__)
 
@@ -56,6 +52,18 @@ class WeightsClock:
         return None if self._published_s is None else max(0.0, time.time() - self._published_s)
 
 
+def network_of(config: ModelConfig, seed: int, home: str) -> Network:
+    """Returns a model's network.
+
+    Args:
+      config: The model.
+      seed: Its parameters follow from it.
+      home: State root of the project, where graphs are kept.
+    """
+    bound = Bound(config.weights.cache_versions, config.weights.cache_mb)
+    return Network(config.factory, config.kwargs, seed, Path(home), config.engine, bound)
+
+
 def build_engine(config: ModelConfig, seed: int, first: Arrays | None, home: str, device: str = "cpu") -> Engine:
     """Returns an engine with the model's first weights: those of its checkpoint, or drawn from the seed.
 
@@ -69,19 +77,10 @@ def build_engine(config: ModelConfig, seed: int, first: Arrays | None, home: str
     Raises:
       SparringError: The factory is missing, or ONNX Runtime cannot run what it returns.
     """
-    module = build_module(config.factory, config.kwargs, seed)
-    bound = Bound(config.weights.cache_versions, config.weights.cache_mb)
-    onnx = config.engine == "onnx"
-    engine: Engine = _onnx_engine(module, home, bound) if onnx else TorchEngine(module, device, bound)
+    engine = network_of(config, seed, home).make_engine(device)
     if first is not None:
         engine.swap(engine.version, engine.build(first))
     return engine
-
-
-def _onnx_engine(module: nn.Module, home: str, bound: Bound) -> Engine:
-    from app.models.onnx_engine import OnnxEngine  # noqa: PLC0415  # Tens of MiB that torch does without.
-
-    return OnnxEngine(module, Path(home) / GRAPHS, bound)
 
 
 async def follow(loader: WeightsLoader, weights: Weights, clock: WeightsClock) -> None:

@@ -68,9 +68,9 @@ class Overseer:
         parts = Parts(
             sessions=sessions,
             counts=watched.agents.counts,
-            versions=watched.agents.versions,
-            weights_ages=watched.agents.weights_ages,
-            weights_taken=watched.agents.weights_taken,
+            versions=watched.agents.models.versions,
+            weights_ages=watched.agents.models.weights_ages,
+            weights_taken=watched.agents.models.weights_taken,
             port=watched.ports,
             keys=watched.keeper,
             failed=lambda: any(task.done() for task in watched.tasks()),
@@ -78,6 +78,7 @@ class Overseer:
             watchdog=self._watchdog,
             measures=self._reporter.measures,
             stuck=watched.agents.stuck,
+            releases=watched.agents.models.releases,
         )
         report = SelfReport(identity, parts)
         self._reporter.speak_of(report)
@@ -87,7 +88,9 @@ class Overseer:
 
         peers = NodePeers(known, own, secret)
         address = f"{own.host}:{port}"
-        self._admin = Admin(report, sessions, peers, watched.keeper.may_see, address, watched.agents.weights_pages())
+        self._admin = Admin(
+            report, sessions, peers, watched.keeper.may_see, address, watched.agents.models.weights_pages()
+        )
 
     def guard(self, port: Port | None, plane: GamePlane) -> None:
         """Shuts a shared port while the loop stands still, as long as another replica of the node listens there.

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Protocol
+from typing import Any, Protocol
 
 from app.metrics.measures import Measures
 from app.metrics.reports import ReplicaReport
@@ -59,6 +59,8 @@ class Parts:
     stuck: Callable[[], Sequence[str]] = list
     """Returns the calls of blocking agents that nobody waits for any more."""
     measures: Measures = field(default_factory=Measures)
+    releases: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
+    """Returns how each model that follows the registry stands."""
 
 
 class SelfReport:
@@ -94,6 +96,7 @@ class SelfReport:
             counts=dict(parts.counts),
             measures=parts.measures.as_dict(),
             versions=dict(parts.versions()),
+            releases=parts.releases(),
             weights_age_s=dict(parts.weights_ages()),
             weights_taken_s=dict(parts.weights_taken()),
         )

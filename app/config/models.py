@@ -5,6 +5,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import Field, model_validator
 
 from app.config.base import Config, ImportPath, Process
+from app.config.release import Release
 
 
 class Batching(Config):
@@ -89,6 +90,9 @@ class ModelConfig(Process):
     place of the alias. A clone or a checkpoint of the trial: ``clones/<id>``, ``checkpoints/latest``; of another trial
     of the project: its name and ``/`` in front. Anything else is a folder with a ``model.json``."""
 
+    release: Release | None = None
+    """Versions of the checkpoint's model that a deployed service plays; null keeps to the checkpoint."""
+
     batching: Batching = Batching()
 
     weights: WeightsConfig = WeightsConfig()
@@ -100,4 +104,22 @@ class ModelConfig(Process):
     def _engine_has_its_device(self) -> Self:
         if self.engine == "onnx" and self.num_gpus:
             raise ValueError(f"engine is onnx, which runs on a CPU, and num_gpus {self.num_gpus:g}; allowed is 0")
+        return self
+
+    @model_validator(mode="after")
+    def _can_be_released(self) -> Self:
+        if self.release is None:
+            return self
+        if self.checkpoint is None or not self.checkpoint.startswith("models:/"):
+            raise ValueError(
+                f"release follows a registered model and checkpoint is {self.checkpoint}; allowed is a checkpoint such "
+                "as models:/project.model@champion, with which the service begins"
+            )
+        if self.placement != "local":
+            raise ValueError(f"release needs placement local, got {self.placement}")
+        if self.weights.every_ticks is not None:
+            raise ValueError(
+                f"release is given and weights.every_ticks {self.weights.every_ticks}: a game that follows a release "
+                "keeps its version to its end; allowed is every_ticks: null"
+            )
         return self

@@ -54,6 +54,8 @@ class ReplicaReport:
     """Seconds since the newest weights of each model came; None before the first."""
     weights_taken_s: Mapping[str, float] = field(default_factory=dict)
     """Unix seconds at which each local model last took up new weights; none before the first."""
+    releases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """What each model plays that follows the registry, and what it does not play, with the reason."""
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the report as a JSON object."""

@@ -35,8 +35,7 @@ class LocalModel:
 
     async def forward(self, observation: Any, state: Any = None, version: Version | None = None) -> Output:
         """Returns what the network answers to one observation or to a batch; see ``Model``."""
-        batch, single = _batch(self.spec, observation, state, version)
-        return _output(self.spec, await self.queue.answer(batch), single=single)
+        return await forwarded(self.queue, self.spec, observation, state, version)
 
     def forward_now(self, observation: Any, state: Any = None, version: Version | None = None) -> Output:
         """Returns the same as ``forward``, at once and in a batch of its own.
@@ -83,8 +82,7 @@ class RemoteModel:
 
     async def forward(self, observation: Any, state: Any = None, version: Version | None = None) -> Output:
         """Returns what the network answers to one observation or to a batch; see ``Model``."""
-        batch, single = _batch(self.spec, observation, state, version)
-        return _output(self.spec, await self.queue.answer(batch), single=single)
+        return await forwarded(self.queue, self.spec, observation, state, version)
 
     async def ensure(self, version: Version | None) -> Version:
         """Holds a version until it is released and returns it; None holds the newest weights."""
@@ -93,6 +91,20 @@ class RemoteModel:
     def release(self, version: Version) -> None:
         """Lets a version go that ``ensure`` returned."""
         self._remote.release(version)
+
+
+async def forwarded(
+    queue: LocalQueue | RemoteQueue, spec: ModelSpec, observation: Any, state: Any, version: Version | None
+) -> Output:
+    """Returns what a queue answers to one observation or to a batch, nested.
+
+    Raises:
+      AgentError: The network failed, or did not answer in time.
+      OverloadedError: Too many wait already.
+      ValueError: The observation does not fit the model.
+    """
+    batch, single = _batch(spec, observation, state, version)
+    return _output(spec, await queue.answer(batch), single=single)
 
 
 def check_batch(spec: ModelSpec, inputs: Leaves, states: Leaves) -> None:

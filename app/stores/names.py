@@ -8,6 +8,9 @@ PREFIX: Final = "sparring."
 STORES: Final = "stores"
 """Process that holds weights, metrics and directory."""
 
+RELEASES: Final = "releases"
+"""Process that follows the registry of models."""
+
 
 def namespace_of(run: Run) -> str:
     """Returns the Ray namespace of a trial; its service and its training find each other in it."""

@@ -11,13 +11,18 @@ from app.stores.buffer import Buffer, BufferSettings, BufferStore
 from app.stores.directory import DirectoryClient, DirectoryStore
 from app.stores.host import Store, StoreHandle, close_hosts, find_host, open_host
 from app.stores.metrics import Metrics, MetricStore
-from app.stores.names import STORES, buffer_host, namespace_of
+from app.stores.names import RELEASES, STORES, buffer_host, namespace_of
+from app.stores.releases import ReleaseSource, ReleaseStore
+from app.stores.releases_client import Operator, Releases
 from app.stores.snapshots import Snapshots, SnapshotStore
 from app.stores.weights import WeightStore
 from app.stores.weights_client import Catalog, Weights
 
 SNAPSHOT_BYTES_MAX: Final = 512 * 2**20
 """Bytes that snapshots of games may take: 50,000 games of 10 KiB."""
+
+START_S: Final = 60.0
+"""Longest wait for the process that follows the registry."""
 
 
 class Trial:
@@ -52,6 +57,22 @@ class Trial:
         """
         return Buffer(StoreHandle(find_host(self.namespace, buffer_host(name)), "buffer"))
 
+    def releases(self, model: str) -> Releases:
+        """Returns the release store's side of a model.
+
+        Raises:
+          ServiceNotFoundError: No model of the service follows the registry.
+        """
+        return Releases(StoreHandle(find_host(self.namespace, RELEASES), RELEASES), model)
+
+    def operator(self) -> Operator:
+        """Returns what promotes versions and takes them back.
+
+        Raises:
+          ServiceNotFoundError: No model of the service follows the registry.
+        """
+        return Operator(StoreHandle(find_host(self.namespace, RELEASES), RELEASES))
+
     def close(self) -> None:
         """Ends the stores' processes."""
         close_hosts(self.namespace)
@@ -80,6 +101,14 @@ def open_buffer(config: ExperimentConfig, name: str, spec: ModelSpec) -> None:
     settings = buffer_settings(config, name)
     process = Process(num_cpus=buffer.num_cpus, num_gpus=buffer.num_gpus, memory_mb=buffer.memory_mb)
     open_host(namespace, buffer_host(name), process, {"buffer": (BufferStore, {"spec": spec, "settings": settings})})
+
+
+def open_releases(config: ExperimentConfig, models: dict[str, ReleaseSource]) -> None:
+    """Starts what follows the registry, where a model does; one that runs takes the changes up."""
+    if not models:
+        return
+    host = open_host(namespace_of(config.run), RELEASES, Process(), {RELEASES: (ReleaseStore, {"models": models})})
+    StoreHandle(host, RELEASES).get("configure", models, timeout_s=START_S)
 
 
 def buffer_settings(config: ExperimentConfig, name: str) -> BufferSettings:

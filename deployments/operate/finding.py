@@ -2,7 +2,7 @@
 
 import logging
 from collections.abc import Sequence
-from typing import Final
+from typing import Any, Final
 
 import ray
 from ray import serve
@@ -11,7 +11,7 @@ from ray.serve.context import _get_global_client
 from ray.serve.schema import ApplicationDetails, ServeInstanceDetails
 
 from app.config.applications import BUILDER, config_of
-from app.errors import ConfigError, SparringError
+from app.errors import ConfigError, ServiceNotFoundError, SparringError
 from app.stores.host import StoreHandle, find_host
 from app.stores.names import STORES, namespace_of
 from app.stores.trial import Trial
@@ -57,6 +57,7 @@ def status_of(namespace: str, applications: Sequence[Application]) -> TrialStatu
             weights={model: None if version is None else str(version) for model, version in weights.items()},
             weights_age_s=ages_s(store, ASK_S),
             applications=belonging(namespace, applications, service.replicas),
+            releases=_releases(trial),
         )
     except (RayError, SparringError) as error:
         told = error.cause if isinstance(error, RayTaskError) else error  # The other one's text is a traceback.
@@ -66,6 +67,15 @@ def status_of(namespace: str, applications: Sequence[Application]) -> TrialStatu
             applications=belonging(namespace, applications, ()),
             problem=f"its stores cannot be asked: {reason}",
         )
+
+
+def _releases(trial: Trial) -> dict[str, dict[str, Any]]:
+    """Returns how the models stand that follow the registry; none where none does."""
+    try:
+        operator = trial.operator()
+    except ServiceNotFoundError:
+        return {}
+    return operator.status(ASK_S)
 
 
 def serve_applications() -> list[Application]:

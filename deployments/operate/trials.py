@@ -7,6 +7,7 @@ from typing import Any
 
 from app.stores.metrics import Heard
 from app.stores.names import PREFIX
+from deployments.operate.releases import summary_lines
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +44,8 @@ class TrialStatus:
     """Why something is missing above."""
     measures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What agents have measured in all replicas that there ever were."""
+    releases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """How each model stands that follows the registry."""
 
     @property
     def name(self) -> str:
@@ -73,6 +76,7 @@ class TrialStatus:
             "measures": {name: dict(measure) for name, measure in self.measures.items()},
             "weights": dict(self.weights),
             "weights_age_s": {model: None if a is None else round(a, 1) for model, a in self.weights_age_s.items()},
+            "releases": {model: dict(release) for model, release in self.releases.items()},
             "problem": self.problem,
         }
 
@@ -123,6 +127,8 @@ def _lines(trial: TrialStatus) -> Iterator[str]:
     yield "  ".join(parts)
     if trial.problem:
         yield f"    {trial.problem}"
+    for model, release in trial.releases.items():
+        yield from (f"    {line}" for line in summary_lines(model, release))
     heard_of = {heard.report.actor for heard in trial.replicas}
     for actor, port in trial.ports.items():
         if actor not in heard_of:

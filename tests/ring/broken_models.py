@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import time
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,8 @@ from torch import Tensor
 
 from app.games.cartpole.model import CartPolePolicy
 from app.models.module import PolicyOutput
+
+RAISING, SLOW, NOT_FINITE = 1, 2, 3
 
 
 class Failing(CartPolePolicy):
@@ -35,6 +38,27 @@ class Watched(CartPolePolicy):
             with (self._folder / f"{rank}-{os.getpid()}").open("a") as file:
                 file.write(f"{digest}\n")
         return super().forward(observation)
+
+
+class Moody(CartPolePolicy):
+    """Answers zeros well; what it does about anything else is written in its weights."""
+
+    def __init__(self) -> None:
+        super().__init__(64)
+        self.register_buffer("mood", torch.zeros(1))
+
+    def forward(self, observation: Tensor) -> PolicyOutput:
+        mood = int(self.get_buffer("mood")) if observation.any() else 0
+        if mood == RAISING:
+            raise ArithmeticError("on purpose")
+        if mood == SLOW:
+            time.sleep(1)
+        output = super().forward(observation)
+        return output._replace(value=output.value + torch.nan) if mood == NOT_FINITE else output
+
+
+def moody() -> CartPolePolicy:
+    return Moody()
 
 
 def failing() -> CartPolePolicy:
