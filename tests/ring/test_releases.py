@@ -13,7 +13,7 @@ from deployments.operate.commands import status as status_command
 
 from .broken_models import NOT_FINITE, RAISING, SLOW
 from .releasing import Registered, infinite_answer, not_finite, play, released, weights
-from .service import Cluster, Service, observation, wait_until
+from .service import Cluster, Service, observation, step, wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
 
@@ -162,3 +162,45 @@ def test_a_shadow_changes_no_byte_whatever_it_does(cluster: Cluster) -> None:
             wait_until(lambda v=version: standing(service)["shadow"] == f"0.{v}", "the shadow is asked")
             assert replies() == unwatched
             wait_until(lambda v=version, c=counted: compared(v)[c] > 0, f"mood {mood} is counted as {counted}")
+
+
+def test_a_challenger_that_disagrees_is_taken_back_before_it_ever_answers(cluster: Cluster) -> None:
+    registered = Registered(cluster, "disagreeing.main", "models.main.engine=onnx", "actors.main.replicas=2")
+    good = registered.add(weights(), "champion")
+    bad = registered.add(weights(head=-1.0), "challenger")
+    watched = (
+        "models.main.release.challenger=challenger",
+        "models.main.release.shadow=challenger",
+        "models.main.release.roll_back.min_agreement=0.95",
+        "models.main.release.roll_back.min_ticks=100",
+    )
+    with released(cluster, registered, *watched) as service:
+        wait_until(lambda: standing(service)["shadow"] == f"0.{bad}", "the challenger is asked")
+        played = games(service, lambda _: f"0.{bad}" in standing(service)["rolled_back"], "it is rolled back")
+        assert set(played) == {f"0.{good}"}
+        assert "agreement" in standing(service)["rolled_back"][f"0.{bad}"]
+
+
+def test_a_challenger_that_raises_is_taken_back_and_the_champions_games_feel_nothing(cluster: Cluster) -> None:
+    registered = Registered(cluster, "raising.main", "models.main.factory=broken_models:moody")
+
+    def moody(mood: int, alias: str) -> int:
+        return registered.add(weights() | {"mood": np.full(1, mood, np.float32)}, alias)
+
+    good, bad = moody(0, "champion"), moody(RAISING, "challenger")
+    tried = (*TRIED, "models.main.release.share=0.5", "models.main.release.roll_back.min_ticks=50")
+    with released(cluster, registered, *tried) as service:
+        wait_until(lambda: standing(service)["challenger"] == f"0.{bad}", "the challenger is tried")
+        codes: Counter[tuple[bool, int]] = Counter()
+        for number in itertools.count():
+            if f"0.{bad}" in standing(service)["rolled_back"]:
+                break
+            assert number < 500, f"not rolled back, {codes}"
+            name = f"game.{number}"
+            service.step(name, "start")
+            first = step(service.http, name, "tick", observation())
+            good_one = first.headers.get("policy_version") == f"0.{good}"
+            codes.update((good_one, step(service.http, name, "tick", observation()).status_code) for _ in range(3))
+            step(service.http, name, "stop")
+        assert set(codes) == {(True, 200), (False, 500)}
+        assert "error rate" in standing(service)["rolled_back"][f"0.{bad}"]
