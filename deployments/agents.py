@@ -132,7 +132,7 @@ class AgentMaker:
             unroll=self._unroll(agent.buffer, blocking=agent.blocking)
             if purpose is Purpose.TRAIN and agent.buffer
             else None,
-            report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks)),
+            report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks, name)),
             board=board,
             measure=self.reporter.measure,
         )

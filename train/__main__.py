@@ -74,11 +74,11 @@ def train(config: ExperimentConfig, *, restore: str | None) -> None:
     session.start()
     succeeded = False
     try:
-        while not session.training.join(LOOK_S):
+        while not session.join(LOOK_S):
             if stop.is_set():
-                session.training.stop()
-        number = session.promote(session.pin())
-        logging.getLogger(__name__).info("registered model version %d as the champion", number)
+                session.stop()
+        for model, number in session.promote(session.pin()).items():
+            logging.getLogger(__name__).info("registered version %d of %s as the champion", number, model)
         succeeded = True
     finally:
         session.close(succeeded=succeeded)

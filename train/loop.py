@@ -15,6 +15,7 @@ import torch
 from ray.train.collective import broadcast_from_rank_zero
 from torch import Tensor, nn
 
+from app.config.active import agents_of
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError, SparringError
 from app.models.module import build_module, hash_of, spec_of
@@ -100,7 +101,7 @@ class Worker:
         self._updates = self._saving.restore(self._module, self._optimizer, self._hash, self._model.factory)
         weights, after = trial.weights(self._config.model), self._saving.newest_generation()
         generation = self._same_on_all(weights.begin(self._hash, after) if self._rank == 0 else 0)
-        self._publisher = Publisher(weights, trial.metrics, generation)
+        self._publisher = Publisher(weights, trial.metrics, args.trainer, generation)
         reduce_sum = _reduce_over_workers if self._workers > 1 else _identity
         self._learner = make_learner(
             self._config, self._wrapped, spec_of(self._module), self._optimizer, self._workers, reduce_sum
@@ -221,7 +222,8 @@ class Worker:
         best = self._config.checkpoints.keep.best
         if best is None or best.metric != MEAN_RETURN:
             return self._measured
-        returned = self._metrics.progress(best.games).mean_return
+        agents = agents_of(self._args.config, self._config.model)
+        returned = self._metrics.progress(best.games, self._args.trainer, agents).mean_return
         return self._measured if returned is None else {**self._measured, MEAN_RETURN: returned}
 
     def _same_on_all(self, number: int) -> int:

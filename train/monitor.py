@@ -1,8 +1,10 @@
-"""Carries the trainer's metrics from the metric store to MLflow and TensorBoard."""
+"""Carries the trainers' metrics from the metric store to MLflow and TensorBoard."""
 
 import logging
 import threading
 import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Final
 
 from ray.exceptions import RayError
@@ -25,17 +27,30 @@ What comes before is kept and written then, or at the end of a shorter run.
 _log = logging.getLogger(__name__)
 
 
+@dataclass(frozen=True, slots=True)
+class Watched:
+    """A trainer whose metrics are carried."""
+
+    trainer: str
+    agents: tuple[str, ...]
+    """Agents that play its model."""
+    buffers: Mapping[str, Buffer]
+    """What it learns from."""
+    prefix: str
+    """In front of the names of its metrics."""
+
+
 class Monitor:
     """A thread that looks for new updates, and opens the MLflow run once training has lasted for a while."""
 
     def __init__(
-        self, metrics: Metrics, buffer: Buffer, tracker: Tracker, tensorboard: TensorBoardWriter | None
+        self, metrics: Metrics, watched: Sequence[Watched], tracker: Tracker, tensorboard: TensorBoardWriter | None
     ) -> None:
         self._metrics = metrics
-        self._buffer = buffer
+        self._watched = watched
         self._tracker = tracker
         self._tensorboard = tensorboard
-        self._seen = 0
+        self._seen = {one.trainer: 0 for one in watched}
         self._tracking = False
         self._opening = threading.Lock()
         self._started_s = time.monotonic()
@@ -63,7 +78,7 @@ class Monitor:
         """Takes over what is left and ends."""
         self.halt(timeout_s)
         self._look()
-        if self._seen:
+        if any(self._seen.values()):
             self.track()
         if self._tensorboard is not None:
             self._tensorboard.close()
@@ -74,32 +89,35 @@ class Monitor:
                 self._look()
             except (RayError, TimeoutError) as error:  # The stores restart; what they still know is read then.
                 _log.warning("the metrics cannot be read, trying again: %s", error)
-            if self._seen and time.monotonic() - self._started_s > TRACK_AFTER_S:
+            if any(self._seen.values()) and time.monotonic() - self._started_s > TRACK_AFTER_S:
                 self.track()
 
     def _look(self) -> None:
-        updates = self._metrics.updates_after(self._seen)
-        for update in updates:
-            self._log(update)
-        if updates:
-            self._log(updates[-1]._replace(metrics=self._gauges()))
+        for watched in self._watched:
+            updates = self._metrics.updates_after(self._seen[watched.trainer], watched.trainer)
+            for update in updates:
+                self._log(watched, update)
+            if updates:
+                self._log(watched, updates[-1]._replace(metrics=self._gauges(watched)))
 
-    def _log(self, update: Update) -> None:
-        self._seen = update.number
-        self._tracker.log(update.number, update.metrics, update.time_s)
+    def _log(self, watched: Watched, update: Update) -> None:
+        self._seen[watched.trainer] = update.number
+        metrics = {f"{watched.prefix}{name}": value for name, value in update.metrics.items()}
+        self._tracker.log(update.number, metrics, update.time_s)
         if self._tensorboard is not None:
-            self._tensorboard.scalars(update.number, update.metrics, update.time_s)
+            self._tensorboard.scalars(update.number, metrics, update.time_s)
 
-    def _gauges(self) -> dict[str, float]:
-        """Returns what is known between updates: the games, and the rows that the buffer had to drop."""
-        ring, buffer = self._metrics.progress(RETURN_GAMES), self._buffer.stats()
-        gauges = {
-            "env_ticks": ring.ticks,
-            "episodes": ring.episodes,
-            "buffer_rows_inserted": buffer.inserted,
-            "buffer_rows_dropped": buffer.dropped,
-            "buffer_rows_held": buffer.held,
-            "buffer_pushes_repeated": buffer.repeated_pushes,
-        }
+    def _gauges(self, watched: Watched) -> dict[str, float]:
+        """Returns what is known between updates: the games, and the rows that the buffers had to drop."""
+        ring = self._metrics.progress(RETURN_GAMES, watched.trainer, watched.agents)
+        gauges: dict[str, float] = {"env_ticks": ring.ticks, "episodes": ring.episodes}
+        for name, buffer in watched.buffers.items():
+            stats, front = buffer.stats(), "buffer" if len(watched.buffers) == 1 else f"buffer_{name}"
+            gauges |= {
+                f"{front}_rows_inserted": stats.inserted,
+                f"{front}_rows_dropped": stats.dropped,
+                f"{front}_rows_held": stats.held,
+                f"{front}_pushes_repeated": stats.repeated_pushes,
+            }
         returned = {} if ring.mean_return is None else {f"return_mean_{RETURN_GAMES}": ring.mean_return}
         return {name: float(value) for name, value in gauges.items()} | returned

@@ -17,8 +17,9 @@ TIMEOUT_S: Final = 30.0
 class Publisher:
     """One publish is under way at a time."""
 
-    def __init__(self, weights: Weights, metrics: Metrics, generation: int) -> None:
+    def __init__(self, weights: Weights, metrics: Metrics, trainer: str, generation: int) -> None:
         self._weights = weights
+        self._trainer = trainer
         self._metrics = metrics
         self.version = Version(generation, -1)
         """Newest published version; number -1 before the first."""
@@ -37,7 +38,7 @@ class Publisher:
 
     def report(self, update: Update) -> None:
         """Sends the metrics of an update."""
-        self._under_way.append(self._metrics.update(update))
+        self._under_way.append(self._metrics.update(update._replace(trainer=self._trainer)))
 
     def close(self) -> None:
         """Waits until all is sent."""

@@ -9,7 +9,7 @@ from ray.train import FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
 
 from app.config.root import ExperimentConfig
-from app.errors import ConfigError, SparringError, TrainingError
+from app.errors import SparringError, TrainingError
 from app.model_check import trained_spec
 from app.stores.trial import Trial
 from train.beginning import move_aside, plan
@@ -22,28 +22,28 @@ from train.saving import SavingArgs
 class TrainingRun:
     """One trainer from start to end, in a thread of its own."""
 
-    def __init__(self, config: ExperimentConfig, trial: Trial, home: Path, *, restore: str | None = None) -> None:
+    def __init__(
+        self, config: ExperimentConfig, trainer: str, trial: Trial, home: Path, *, restore: str | None = None
+    ) -> None:
         """Prepares the trainer.
 
         Args:
           config: Config with the components of its mode.
+          trainer: Its name in the config.
           trial: Stores of the running service.
           home: State root that the service resolved.
           restore: What to start from: ``latest``, a number of updates, or the name of a model; None does as the
             config says.
 
         Raises:
-          ConfigError: The config has no trainer, or one that cannot train its model.
+          ConfigError: It cannot train its model.
           CheckpointError: There is nothing to start from, or what is there is refused.
           TrackingError: The config names a registered version that MLflow does not have.
         """
-        if not config.trainers:
-            raise ConfigError("there is nothing to train: add a trainer under trainers")
-        if len(config.trainers) > 1:
-            raise ConfigError(f"one trainer runs at a time at present, got {', '.join(config.trainers)}")
-        self.name = next(iter(config.trainers))
+        self.name = trainer
+        self.model = config.trainers[trainer].model
         self.run = uuid.uuid4().hex
-        self.buffer = config.trainers[self.name].inputs[0].buffer
+        self.buffers = tuple(wanted.buffer for wanted in config.trainers[trainer].inputs)
         self._spec = trained_spec(config, self.name)
         self._config = config
         self._trial = trial
@@ -52,7 +52,7 @@ class TrainingRun:
         self.parent = None if self._plan.beginning is None else _named(self._plan.beginning.folder, home)
         """What the first weights came from, below the state root; None where they are drawn from the seed."""
         self._error: Exception | None = None
-        self._thread = threading.Thread(target=self._fit, name="trainer", daemon=True)
+        self._thread = threading.Thread(target=self._fit, name=f"trainer {trainer}", daemon=True)
 
     def start(self) -> None:
         """Starts to train.
@@ -62,12 +62,13 @@ class TrainingRun:
         """
         if self._plan.move_aside:
             move_aside(self._plan.checkpoints, time.time())
-        self._trial.metrics.begin()
+        self._trial.metrics.begin(self.name)
         self._thread.start()
 
     def stop(self) -> None:
-        """Ends the stream; the trainer saves and returns."""
-        self._trial.buffer(self.buffer).close()
+        """Ends the streams; the trainer saves and returns."""
+        for buffer in self.buffers:
+            self._trial.buffer(buffer).close()
 
     def running(self) -> bool:
         """Returns whether training goes on."""

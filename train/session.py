@@ -1,19 +1,22 @@
-"""One training run with all that accompanies it: the trainer, its metrics, the champion at the end."""
+"""One training run with all that accompanies it: the trainers, their metrics, the champions at the end."""
 
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
+from app.config.active import agents_of
 from app.config.root import ExperimentConfig
-from app.errors import TrackingError
+from app.errors import ConfigError, TrackingError, TrainingError
 from app.metrics.tensorboard import TensorBoardWriter
+from app.models.checkpoints import LATEST
 from app.models.lineage import Clone
 from app.stores.mlflow_store import ModelRegistry, tracking_uri
 from app.stores.model_sources import ModelSources
 from app.stores.trial import Trial
 from app.types import Version
 from train.mlflow_run import TrackedTrial, git_commit
-from train.monitor import Monitor
+from train.monitor import Monitor, Watched
 from train.promote import Told, clone_version, promote
 from train.run import TrainingRun
 from train.tracking import Tracker
@@ -37,9 +40,16 @@ class TrainingSession:
           CheckpointError: There is nothing to start from, or what is there is refused.
           TrackingError: The tracking store cannot be used.
         """
+        if not config.trainers:
+            raise ConfigError("there is nothing to train: add a trainer under trainers")
+        if restore is not None and len(config.trainers) > 1 and restore != LATEST:
+            raise ConfigError(
+                f"{len(config.trainers)} trainers begin together, got --restore {restore}, allowed: {LATEST}"
+            )
         self._config = config
         self.trial = trial
-        self.training = TrainingRun(config, trial, home, restore=restore)
+        self.runs = {name: TrainingRun(config, name, trial, home, restore=restore) for name in config.trainers}
+        """By trainer."""
         self.uri = tracking_uri(config.tracking.mlflow_uri, home)
         tracked = TrackedTrial(
             config.run.project, config.run.trial, config.model_dump(mode="json"), git_commit(Path.cwd())
@@ -54,59 +64,97 @@ class TrainingSession:
             if config.tracking.tensorboard
             else None
         )
-        self._monitor = Monitor(trial.metrics, trial.buffer(self.training.buffer), self._tracker, writer)
+        self._monitor = Monitor(
+            trial.metrics, [self._watched(run) for run in self.runs.values()], self._tracker, writer
+        )
 
     def start(self) -> None:
         """Starts to train."""
-        self.training.start()
+        for run in self.runs.values():
+            run.start()
         self._monitor.start()
 
-    def promote(self, version: Version, rating: float | None = None) -> int:
-        """Registers weights as the champion and returns the number of the model version.
+    def stop(self) -> None:
+        """Ends the streams; the trainers save and return."""
+        for run in self.runs.values():
+            run.stop()
+
+    def join(self, timeout_s: float) -> bool:
+        """Waits for the end of all trainers and returns whether it came; where one has failed, the others end, too.
+
+        Raises:
+          TrainingError: Training failed; the message is the failed worker's.
+        """
+        end_s = time.monotonic() + timeout_s
+        try:
+            ended = [run.join(max(0.0, end_s - time.monotonic())) for run in self.runs.values()]
+        except TrainingError:
+            self.stop()
+            raise
+        return all(ended)
+
+    def promote(self, pinned: Mapping[str, Version], rating: float | None = None) -> dict[str, int]:
+        """Registers weights as champions and returns the number of each model's new version.
 
         Args:
-          version: Which.
+          pinned: Which of each model.
           rating: How strong they are, as a league says; None where nobody has rated them.
 
         Raises:
           TrackingError: MLflow does not take them.
         """
         self._monitor.track()
-        model = self._config.trainers[self.training.name].model
-        return promote(self._config, model, self.trial, self._told(version, rating), self._tracker, self._registry)
+        return {
+            run.model: promote(
+                self._config,
+                run.model,
+                self.trial,
+                self._told(run, pinned[run.model], rating),
+                self._tracker,
+                self._registry,
+            )
+            for run in self.runs.values()
+            if run.model in pinned
+        }
 
-    def clone(self, version: Version, *, frozen: bool) -> Clone:
-        """Sets weights apart as a clone of the trial.
+    def clone(self, trainer: str, version: Version, *, frozen: bool) -> Clone:
+        """Sets weights of a trainer's model apart as a clone of the trial.
 
         Raises:
           ModelMismatchError: The weights are no longer kept.
           CheckpointError: The clone cannot be written.
         """
-        model = self._config.trainers[self.training.name].model
-        return clone_version(self._config, model, self.trial, self._told(version), self._sources, frozen=frozen)
+        run = self.runs[trainer]
+        told = self._told(run, version)
+        return clone_version(self._config, run.model, self.trial, told, self._sources, frozen=frozen)
 
     def log_evaluation(self, mean_return: float, min_return: float) -> None:
         """Logs what evaluation games of the newest update returned."""
         step = self.trial.metrics.progress(1).updates
         self._tracker.log(step, {"eval_return_mean": mean_return, "eval_return_min": min_return}, time.time())
 
-    def pin(self) -> Version:
-        """Returns the newest published version and keeps its weights.
+    def pin(self) -> dict[str, Version]:
+        """Returns the newest published version of each trained model and keeps its weights.
 
         Raises:
           TrackingError: Nothing was published, so there is nothing to play or to register.
         """
-        model = self._config.trainers[self.training.name].model
-        version = self.trial.weights(model).pin()
-        if version is None:
-            raise TrackingError(f"no weights of {model!r} were published; there is nothing to register")
-        return version
+        pinned: dict[str, Version] = {}
+        for run in self.runs.values():
+            version = self.trial.weights(run.model).pin()
+            if version is None:
+                raise TrackingError(f"no weights of {run.model!r} were published; there is nothing to register")
+            pinned[run.model] = version
+        return pinned
 
     def abandon(self) -> None:
         """Ends in a hurry: a trainer under way saves, and an MLflow run that is open is closed as killed."""
-        if self.training.running():
-            self.training.stop()
-            self.training.wait(SAVE_TIMEOUT_S)
+        running = [run for run in self.runs.values() if run.running()]
+        for run in running:
+            run.stop()
+        end_s = time.monotonic() + SAVE_TIMEOUT_S
+        for run in running:
+            run.wait(max(0.0, end_s - time.monotonic()))
         self._monitor.halt(HURRY_S)
         self._tracker.close("KILLED", HURRY_S)
 
@@ -115,5 +163,10 @@ class TrainingSession:
         self._monitor.close(CLOSE_TIMEOUT_S)
         self._tracker.close("FINISHED" if succeeded else "FAILED", CLOSE_TIMEOUT_S)
 
-    def _told(self, version: Version, rating: float | None = None) -> Told:
-        return Told(version, self.trial.metrics.progress(1).updates, self.training.parent, rating)
+    def _told(self, run: TrainingRun, version: Version, rating: float | None = None) -> Told:
+        return Told(version, self.trial.metrics.progress(1, run.name).updates, run.parent, rating)
+
+    def _watched(self, run: TrainingRun) -> Watched:
+        buffers = {name: self.trial.buffer(name) for name in run.buffers}
+        prefix = f"{run.name}/" if len(self.runs) > 1 else ""
+        return Watched(run.name, tuple(agents_of(self._config, run.model)), buffers, prefix)

@@ -28,5 +28,10 @@ def active(config: ExperimentConfig) -> ExperimentConfig:
     )
 
 
+def agents_of(config: ExperimentConfig, model: str) -> list[str]:
+    """Returns the agents that ask a model."""
+    return [name for name, agent in config.agents.items() if agent.model == model]
+
+
 def _existing(components: Mapping[str, _Part], mode: Mode) -> dict[str, _Part]:
     return {name: component for name, component in components.items() if component.active_in(mode)}

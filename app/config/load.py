@@ -11,6 +11,7 @@ from app.config.overrides import apply
 from app.config.problems import Problems, combined, config_error
 from app.config.references import reference_problems
 from app.config.root import ExperimentConfig
+from app.config.sharing import sharing_problems
 from app.config.validation import schema_problems
 
 
@@ -35,6 +36,7 @@ def load(path: Path, overrides: Sequence[str] = ()) -> ExperimentConfig:
 
 def _validated(tree: Tree) -> tuple[ExperimentConfig | None, Problems]:
     try:
-        return ExperimentConfig.model_validate(tree), {}
+        config = ExperimentConfig.model_validate(tree)
+        return config, sharing_problems(config)
     except ValidationError as error:
         return None, schema_problems(error, ExperimentConfig)

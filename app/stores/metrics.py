@@ -2,7 +2,7 @@
 
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
@@ -31,14 +31,18 @@ class Episode(NamedTuple):
     purpose: Purpose
     returned: float
     ticks: int
+    agent: str = ""
+    """Agent of the config that played it."""
 
 
 class Update(NamedTuple):
-    """One update of the trainer."""
+    """One update of a trainer."""
 
     number: int
     time_s: float
     metrics: Mapping[str, float]
+    trainer: str = ""
+    """Trainer of the config that made it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,10 +57,11 @@ class Progress:
     mean_return: float | None
     """Mean over the newest training episodes; None until there are as many as asked for."""
     updates: int
+    """Number of the newest update."""
     last: Mapping[str, float]
     """Metrics of the newest update; empty before the first."""
     live: bool
-    """Whether the trainer has published since the last ``begin``."""
+    """Whether every trainer has published since it began."""
 
 
 class Heard(NamedTuple):
@@ -78,12 +83,13 @@ class Service(NamedTuple):
 
 
 class MetricStore:
-    """Adds up what replicas and trainer report."""
+    """Adds up what replicas and trainers report."""
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self._clock = clock
         self._episodes: dict[Purpose, deque[Episode]] = {p: deque(maxlen=EPISODES_KEPT) for p in Purpose}
-        self._updates: deque[Update] = deque(maxlen=UPDATES_KEPT)
+        self._updates: dict[str, deque[Update]] = {}
+        """By trainer."""
         self._counts: Counter[str] = Counter()
         self._measures = Measures()
         self._failures: dict[str, str] = {}
@@ -118,12 +124,14 @@ class MetricStore:
         return Service(dict(self._counts), heard, self._measures.as_dict())
 
     async def update(self, update: Update) -> None:
-        """Takes an update of the trainer."""
-        self._updates.append(update)
+        """Takes an update of a trainer."""
+        if update.trainer not in self._updates:
+            self._updates[update.trainer] = deque(maxlen=UPDATES_KEPT)
+        self._updates[update.trainer].append(update)
 
-    async def begin(self) -> None:
-        """Forgets the updates of an earlier training run."""
-        self._updates.clear()
+    async def begin(self, trainer: str) -> None:
+        """Forgets a trainer's updates of an earlier training run, and expects new ones."""
+        self._updates[trainer] = deque(maxlen=UPDATES_KEPT)
 
     async def fail(self, run: str, reason: str) -> None:
         """Notes why a training run ended before its time; the first reason counts."""
@@ -133,9 +141,9 @@ class MetricStore:
         """Returns why a training run ended before its time; None where it did not."""
         return self._failures.get(run)
 
-    async def updates_after(self, number: int) -> list[Update]:
-        """Returns the updates after a number, oldest first."""
-        return [update for update in self._updates if update.number > number]
+    async def updates_after(self, number: int, trainer: str | None = None) -> list[Update]:
+        """Returns the updates after a number, oldest first; None is those of all trainers, one after the other."""
+        return [update for update in self._of(trainer) if update.number > number]
 
     async def returns(self, purpose: Purpose) -> list[float]:
         """Returns the returns of the newest episodes of a purpose, oldest first."""
@@ -145,10 +153,17 @@ class MetricStore:
         """Returns the counters of all replicas together, since the service started."""
         return dict(self._counts)
 
-    async def progress(self, games: int) -> Progress:
-        """Returns the present state; ``games`` newest training episodes make the mean return."""
-        newest = list(self._episodes[Purpose.TRAIN])[-games:]
-        last = self._updates[-1] if self._updates else Update(0, 0.0, {})
+    async def progress(self, games: int, trainer: str | None = None, agents: Collection[str] | None = None) -> Progress:
+        """Returns the present state.
+
+        Args:
+          games: Newest training episodes that make the mean return.
+          trainer: Whose updates are meant; None means the newest of any.
+          agents: Whose episodes make the mean return; None means those of all.
+        """
+        played = [e for e in self._episodes[Purpose.TRAIN] if agents is None or e.agent in agents]
+        newest = played[-games:]
+        last = max(self._of(trainer), key=lambda update: update.time_s, default=Update(0, 0.0, {}))
         return Progress(
             time_s=time.time(),
             ticks=self._counts["ticks_train"],
@@ -156,8 +171,13 @@ class MetricStore:
             mean_return=sum(e.returned for e in newest) / games if len(newest) == games else None,
             updates=last.number,
             last=last.metrics,
-            live=bool(self._updates),
+            live=bool(self._updates) and all(self._updates.values()),
         )
+
+    def _of(self, trainer: str | None) -> list[Update]:
+        if trainer is not None:
+            return list(self._updates.get(trainer, ()))
+        return [update for updates in self._updates.values() for update in updates]
 
 
 class Metrics:
@@ -189,12 +209,12 @@ class Metrics:
         return cast("Service", self._handle.get("service", timeout_s=timeout_s))
 
     def update(self, update: Update) -> "ray.ObjectRef[Any]":
-        """Sends an update of the trainer."""
+        """Sends an update of a trainer."""
         return self._handle.call("update", update)
 
-    def begin(self) -> None:
-        """Forgets the updates of an earlier training run."""
-        self._handle.get("begin")
+    def begin(self, trainer: str) -> None:
+        """Forgets a trainer's updates of an earlier training run, and expects new ones."""
+        self._handle.get("begin", trainer)
 
     def fail(self, run: str, reason: str) -> None:
         """Notes why a training run ended before its time."""
@@ -204,9 +224,9 @@ class Metrics:
         """Returns why a training run ended before its time; None where it did not."""
         return cast("str | None", self._handle.get("failure", run))
 
-    def updates_after(self, number: int) -> list[Update]:
-        """Returns the updates after a number, oldest first."""
-        return cast("list[Update]", self._handle.get("updates_after", number))
+    def updates_after(self, number: int, trainer: str | None = None) -> list[Update]:
+        """Returns the updates after a number, oldest first; None is those of all trainers, one after the other."""
+        return cast("list[Update]", self._handle.get("updates_after", number, trainer))
 
     def returns(self, purpose: Purpose) -> list[float]:
         """Returns the returns of the newest episodes of a purpose."""
@@ -216,6 +236,6 @@ class Metrics:
         """Returns the counters of all replicas together, since the service started."""
         return cast("dict[str, int]", self._handle.get("totals"))
 
-    def progress(self, games: int) -> Progress:
-        """Returns the present state."""
-        return cast("Progress", self._handle.get("progress", games))
+    def progress(self, games: int, trainer: str | None = None, agents: Collection[str] | None = None) -> Progress:
+        """Returns the present state; see ``MetricStore``."""
+        return cast("Progress", self._handle.get("progress", games, trainer, agents))

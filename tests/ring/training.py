@@ -16,7 +16,7 @@ START_S = 90.0
 
 def trainer(service: Service, home: Path, *overrides: str, resume: bool = False) -> TrainingRun:
     config = active(config_of(service.trial_name, *service.overrides, *overrides))
-    return TrainingRun(config, service.trial, home, restore="latest" if resume else None)
+    return TrainingRun(config, "main", service.trial, home, restore="latest" if resume else None)
 
 
 @contextmanager

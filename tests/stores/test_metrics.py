@@ -63,7 +63,7 @@ async def test_training_is_live_from_its_first_update_until_the_next_run() -> No
     await store.update(Update(7, 0.0, {"loss": 0.5}))
     progress = await store.progress(1)
     assert (progress.live, progress.updates, progress.last) == (True, 7, {"loss": 0.5})
-    await store.begin()
+    await store.begin("")
     progress = await store.progress(1)
     assert (progress.live, progress.updates, progress.last) == (False, 0, {})
 

@@ -84,10 +84,10 @@ class Launcher:
         solved = self._train(session)
         result = self._result(session, None if solved is None else solved[0])
         if solved is not None:
-            number = session.promote(solved[1])
-            self._progress.stage(f"registered version {solved[1]} as model version {number}, the champion")
-        session.training.stop()
-        self.ring.wait(lambda: session.training.join(0))
+            for model, number in session.promote(solved[1]).items():
+                self._progress.stage(f"registered {model} {solved[1][model]} as model version {number}, the champion")
+        session.stop()
+        self.ring.wait(lambda: session.join(0))
         session.close(succeeded=solved is not None)
         if solved is None or self._deploy is None:
             return result
@@ -101,12 +101,12 @@ class Launcher:
             self._evaluation.close()
         self.ring.close()
 
-    def _train(self, session: "TrainingSession") -> tuple[Evaluated, Version] | None:
+    def _train(self, session: "TrainingSession") -> tuple[Evaluated, dict[str, Version]] | None:
         """Plays until an evaluation reaches the goal; None where training ended before."""
         wanted_games = self._goal.training_games
         self._cores.start()
         with self._progress.shown():
-            while not session.training.join(0):
+            while not session.join(0):
                 ring = session.trial.metrics.progress(self._goal.training_games)
                 self._progress.update(ring)
                 self._stopper.check()
@@ -125,14 +125,17 @@ class Launcher:
         self._cores.stop()
         return None
 
-    def _evaluate_newest(self, session: "TrainingSession") -> tuple[Evaluated, Version]:
-        """Plays the evaluation games at the newest version, which is pinned so that no publish replaces it."""
-        version = session.pin()
-        self._progress.stage(f"evaluating version {version} over {self._goal.evaluation_games} games")
-        evaluated = self._evaluate(_url(self._config), self._goal.evaluation_seed, version)
+    def _evaluate_newest(self, session: "TrainingSession") -> tuple[Evaluated, dict[str, Version]]:
+        """Plays the evaluation games at the newest versions, which are pinned so that no publish replaces them."""
+        pinned = session.pin()
+        shown = ", ".join(str(version) for version in pinned.values())
+        self._progress.stage(f"evaluating version {shown} over {self._goal.evaluation_games} games")
+        # Several models have versions of their own; while no game is recorded, the newest ones stay what they are.
+        only = next(iter(pinned.values())) if len(self._config.models) == 1 else None
+        evaluated = self._evaluate(_url(self._config), self._goal.evaluation_seed, only)
         session.log_evaluation(evaluated.mean_return, evaluated.min_return)
-        self._progress.stage(f"version {version}: mean {evaluated.mean_return:.1f}, worst {evaluated.min_return:.1f}")
-        return evaluated, version
+        self._progress.stage(f"version {shown}: mean {evaluated.mean_return:.1f}, worst {evaluated.min_return:.1f}")
+        return evaluated, pinned
 
     def _play_champion(self, config: ExperimentConfig) -> Evaluated:
         """Serves the registered champion alone, and plays against that, with seeds that nobody has seen."""

@@ -172,6 +172,6 @@ def _deploy(prepared: "Prepared") -> None:
 
 def _live(session: "TrainingSession") -> bool:
     """Returns whether the trainer has published its first weights."""
-    if session.training.join(0):
+    if session.join(0):
         raise SparringError("training ended before its first weights: it was told to do no update")
     return session.trial.metrics.progress(1).live
