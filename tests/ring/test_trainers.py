@@ -13,7 +13,7 @@ from train.session import TrainingSession
 
 from .service import Cluster, Service, config_of, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
 
 SECOND = (
     "models.second={factory: 'app.games.cartpole.model:build', kwargs: {hidden: 32}}",
@@ -68,7 +68,7 @@ def test_each_agent_learns_from_its_own_rows_and_all_champions_are_registered(cl
                     wait_until(
                         lambda name=trainer: len(service.trial.metrics.updates_after(0, name)) > 3,
                         f"{trainer} learns",
-                        120,
+                        180,
                     )
             session.stop()
             wait_until(lambda: session.join(0.1), "both end", 60)
