@@ -26,6 +26,7 @@ from app.stores.trial import Trial
 from app.types import RowKind, Version
 from train.checkpoint import LearnerState
 from train.data import NAME
+from train.inputs import open_input
 from train.learning import make_learner, make_optimizer
 from train.publish import Publisher
 from train.saving import MEAN_RETURN, Saving, SavingArgs
@@ -86,14 +87,13 @@ class Worker:
     def __init__(self, args: LoopArgs) -> None:
         self._args = args
         self._config: TrainerConfig = args.config.trainers[args.trainer]
-        self._input = self._config.inputs[0]
         context = ray.train.get_context()
         self._rank, self._workers = context.get_world_rank(), context.get_world_size()
         trial = Trial(args.namespace)
-        self._buffer = trial.buffer(self._input.buffer)
         self._metrics = trial.metrics
         self._model = args.config.models[self._config.model]
         self._module = build_module(self._model.factory, self._model.kwargs, args.config.run.seed)
+        self._input = open_input(args.config, self._config.inputs[0], trial, spec_of(self._module))
         self._hash = hash_of(self._module)
         self._wrapped: nn.Module = ray.train.torch.prepare_model(self._module)
         self._optimizer = make_optimizer(self._config, self._wrapped)
@@ -123,7 +123,7 @@ class Worker:
             self._batch = int(batch["batch"][0])
             if self._publisher.version.number < 0:
                 self._begin()
-            elif bool((batch["weight"] > 0).any()):
+            if bool((batch["weight"] > 0).any()):
                 self._learn(batch, waited_s)
             self._release(self._batch)
             if self._config.max_updates is not None and self._updates >= self._config.max_updates:
@@ -132,14 +132,14 @@ class Worker:
         self._finish()
 
     def _begin(self) -> None:
-        """Publishes the first weights: the stream has shown with an empty batch that it is up."""
+        """Publishes the first weights: the stream has shown with its first batch that it is up."""
         self._note_version()
         if self._rank == 0:
             self._publisher.report(Update(self._updates, time.time(), {}))
 
     def _learn(self, batch: dict[str, Tensor], waited_s: float) -> None:
         started_s = time.monotonic()
-        fresh = freshness(batch, self._publisher.version, self._max_lag())
+        fresh = freshness(batch, self._publisher.version, self._input.max_policy_lag)
         batch["weight"] = fresh.weight
         shuffle = torch.Generator().manual_seed(derive(self._args.config.run.seed, self._rank, self._updates))
         metrics = self._learner.update(batch, shuffle)
@@ -169,10 +169,11 @@ class Worker:
         if self._rank == 0:
             self._saving.save(self._state())
             self._publisher.close()
-            self._buffer.finish(self._batch)
+            self._input.finish(self._batch)
         ray.get(self._releases, timeout=60)
 
     def _batches(self) -> Iterator[dict[str, Tensor]]:
+        self._input.begin(self._rank, None)
         shard = ray.train.get_dataset_shard(NAME)
         device = ray.train.torch.get_device()
         yield from shard.iter_torch_batches(batch_size=None, prefetch_batches=0, device=device)
@@ -187,12 +188,9 @@ class Worker:
             )
 
     def _release(self, batch_id: int) -> None:
-        self._releases.append(self._buffer.release(self._rank, batch_id))
+        self._releases.append(self._input.release(self._rank, batch_id))
         while len(self._releases) > SENT_MAX:
             ray.get(self._releases.pop(0), timeout=60)
-
-    def _max_lag(self) -> int:
-        return self._args.config.buffers[self._input.buffer].max_policy_lag
 
     def _save_if_due(self) -> None:
         if self._rank != 0 or not self._saving.due(self._updates):

@@ -3,14 +3,13 @@
 import logging
 import threading
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from ray.exceptions import RayError
 
 from app.metrics.tensorboard import TensorBoardWriter
-from app.stores.buffer import Buffer
 from app.stores.metrics import Metrics, Update
 from train.tracking import Tracker
 
@@ -34,8 +33,8 @@ class Watched:
     trainer: str
     agents: tuple[str, ...]
     """Agents that play its model."""
-    buffers: Mapping[str, Buffer]
-    """What it learns from."""
+    gauges: Callable[[], dict[str, float]]
+    """Returns what its inputs tell of themselves between updates."""
     prefix: str
     """In front of the names of its metrics."""
 
@@ -46,6 +45,14 @@ class Monitor:
     def __init__(
         self, metrics: Metrics, watched: Sequence[Watched], tracker: Tracker, tensorboard: TensorBoardWriter | None
     ) -> None:
+        """Keeps the names.
+
+        Args:
+          metrics: Where updates and episodes are looked for.
+          watched: The trainers.
+          tracker: Writes to MLflow.
+          tensorboard: Writes event files; None writes none.
+        """
         self._metrics = metrics
         self._watched = watched
         self._tracker = tracker
@@ -108,16 +115,8 @@ class Monitor:
             self._tensorboard.scalars(update.number, metrics, update.time_s)
 
     def _gauges(self, watched: Watched) -> dict[str, float]:
-        """Returns what is known between updates: the games, and the rows that the buffers had to drop."""
+        """Returns what is known between updates: the games, and what the inputs tell."""
         ring = self._metrics.progress(RETURN_GAMES, watched.trainer, watched.agents)
-        gauges: dict[str, float] = {"env_ticks": ring.ticks, "episodes": ring.episodes}
-        for name, buffer in watched.buffers.items():
-            stats, front = buffer.stats(), "buffer" if len(watched.buffers) == 1 else f"buffer_{name}"
-            gauges |= {
-                f"{front}_rows_inserted": stats.inserted,
-                f"{front}_rows_dropped": stats.dropped,
-                f"{front}_rows_held": stats.held,
-                f"{front}_pushes_repeated": stats.repeated_pushes,
-            }
+        games = {"env_ticks": float(ring.ticks), "episodes": float(ring.episodes)}
         returned = {} if ring.mean_return is None else {f"return_mean_{RETURN_GAMES}": ring.mean_return}
-        return {name: float(value) for name, value in gauges.items()} | returned
+        return games | watched.gauges() | returned

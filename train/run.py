@@ -1,4 +1,4 @@
-"""Starts a TorchTrainer on the stream of a trial's buffer, and ends it."""
+"""Starts a TorchTrainer on the stream of its input, and ends it."""
 
 import threading
 import time
@@ -13,8 +13,9 @@ from app.errors import SparringError, TrainingError
 from app.model_check import trained_spec
 from app.stores.trial import Trial
 from train.beginning import move_aside, plan
-from train.data import NAME, OwnStreams, stream
+from train.data import NAME, OwnStreams
 from train.env import missing_env, spare_watcher
+from train.inputs import open_input
 from train.loop import LoopArgs, run_worker
 from train.saving import SavingArgs
 
@@ -43,8 +44,8 @@ class TrainingRun:
         self.name = trainer
         self.model = config.trainers[trainer].model
         self.run = uuid.uuid4().hex
-        self.buffers = tuple(wanted.buffer for wanted in config.trainers[trainer].inputs)
-        self._spec = trained_spec(config, self.name)
+        spec = trained_spec(config, trainer)
+        self.inputs = tuple(open_input(config, wanted, trial, spec) for wanted in config.trainers[trainer].inputs)
         self._config = config
         self._trial = trial
         self._folder = home / config.run.trial
@@ -67,8 +68,16 @@ class TrainingRun:
 
     def stop(self) -> None:
         """Ends the streams; the trainer saves and returns."""
-        for buffer in self.buffers:
-            self._trial.buffer(buffer).close()
+        for wanted in self.inputs:
+            wanted.close()
+
+    def gauges(self) -> dict[str, float]:
+        """Returns what the inputs tell of themselves between updates; of several, in front the input's name."""
+        found: dict[str, float] = {}
+        for wanted in self.inputs:
+            front = f"{wanted.name}/" if len(self.inputs) > 1 else ""
+            found |= {f"{front}{name}": value for name, value in wanted.gauges().items()}
+        return found
 
     def running(self) -> bool:
         """Returns whether training goes on."""
@@ -104,9 +113,6 @@ class TrainingRun:
 
     def _trainer(self) -> TorchTrainer:
         trainer = self._config.trainers[self.name]
-        wanted, spec = trainer.inputs[0], self._spec
-        buffer = self._trial.buffer(wanted.buffer)
-        streams = OwnStreams(lambda rank, group: stream(buffer, spec, wanted.batch_rows, rank, group))
         saving = SavingArgs(str(self._plan.checkpoints), self._plan.beginning, self.run)
         args = LoopArgs(self._config, self.name, self._trial.namespace, saving, self.run)
         resources = {"CPU": trainer.num_cpus} | ({"GPU": trainer.num_gpus} if trainer.num_gpus else {})
@@ -116,8 +122,8 @@ class TrainingRun:
             scaling_config=ScalingConfig(
                 num_workers=trainer.workers, use_gpu=trainer.num_gpus > 0, resources_per_worker=resources
             ),
-            datasets={NAME: stream(buffer, spec, wanted.batch_rows, 0, "")},
-            dataset_config=streams,
+            datasets={NAME: self.inputs[0].dataset(0, "")},
+            dataset_config=OwnStreams(self.inputs[0].dataset),
             run_config=RunConfig(  # type: ignore[call-arg]  # Its type is still that of the old API.
                 name=self.run,
                 storage_path=str(self._folder / "ray_train"),

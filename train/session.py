@@ -167,6 +167,5 @@ class TrainingSession:
         return Told(version, self.trial.metrics.progress(1, run.name).updates, run.parent, rating)
 
     def _watched(self, run: TrainingRun) -> Watched:
-        buffers = {name: self.trial.buffer(name) for name in run.buffers}
         prefix = f"{run.name}/" if len(self.runs) > 1 else ""
-        return Watched(run.name, tuple(agents_of(self._config, run.model)), buffers, prefix)
+        return Watched(run.name, tuple(agents_of(self._config, run.model)), run.gauges, prefix)

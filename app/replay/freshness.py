@@ -1,5 +1,6 @@
 """Checks the age of rows where they are consumed."""
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -17,7 +18,8 @@ class Freshness:
     """Weights of the rows, 0 where they are too old, [N]."""
     lag_mean: float
     lag_max: float
-    """Published versions between the policy that acted and the learner, over the rows that count; NaN for none."""
+    """Published versions between the policy that acted and the learner, over the rows that count; NaN for none, and
+    where rows have no age."""
     rows: int
     """Rows that count."""
     rows_too_old: int
@@ -25,7 +27,7 @@ class Freshness:
 
     def metrics(self) -> dict[str, float]:
         """Returns the figures under their metric names; lag is left out where no row counts."""
-        lags = {"lag_mean": self.lag_mean, "lag_max": self.lag_max} if self.rows else {}
+        lags = {} if math.isnan(self.lag_mean) else {"lag_mean": self.lag_mean, "lag_max": self.lag_max}
         return {name: float(rows) for name, rows in ({"rows": self.rows} | self.dropped()).items()} | lags
 
     def dropped(self) -> dict[str, int]:
@@ -33,15 +35,17 @@ class Freshness:
         return {"rows_too_old": self.rows_too_old, "rows_other_generation": self.rows_other_generation}
 
 
-def freshness(batch: Mapping[str, Tensor], current: Version, max_lag: int) -> Freshness:
+def freshness(batch: Mapping[str, Tensor], current: Version, max_lag: int | None) -> Freshness:
     """Returns the rows that are young enough to learn from.
 
     Args:
       batch: Columns ``weight``, ``generation`` and ``version``, [N].
       current: Newest published version.
-      max_lag: Largest allowed lag, in published versions.
+      max_lag: Largest allowed lag, in published versions; None: all rows count, whichever policy acted.
     """
     step = batch["weight"] > 0
+    if max_lag is None:
+        return Freshness(batch["weight"], math.nan, math.nan, int(step.sum()), 0, 0)
     same = step & (batch["generation"] == current.generation)
     lag = current.number - batch["version"]
     fresh = same & (lag <= max_lag)

@@ -18,7 +18,7 @@ def batch_of(rows: list[tuple[float, int, int]]) -> dict[str, Tensor]:
     }
 
 
-def measured(rows: list[tuple[float, int, int]], max_lag: int = 3) -> Freshness:
+def measured(rows: list[tuple[float, int, int]], max_lag: int | None = 3) -> Freshness:
     return freshness(batch_of(rows), Version(2, 10), max_lag)
 
 
@@ -69,3 +69,9 @@ def test_every_step_is_learned_from_or_counted_as_dropped(rows: list[tuple[float
     assert fresh.weight.tolist() == expected
     assert fresh.rows == sum(expected)
     assert fresh.rows + fresh.rows_too_old + fresh.rows_other_generation == sum(weight for weight, _, _ in rows)
+
+
+def test_rows_of_any_policy_count_where_there_is_no_bound() -> None:
+    fresh = measured([(1.0, 0, 0), (0.0, 0, 0), (0.5, 1, 99)], max_lag=None)
+    assert fresh.weight.tolist() == [1.0, 0.0, 0.5]
+    assert fresh.metrics() == {"rows": 2.0, "rows_too_old": 0.0, "rows_other_generation": 0.0}

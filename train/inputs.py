@@ -1,0 +1,111 @@
+"""Where a trainer's batches come from; buffers that games fill and sources of what was played before look alike."""
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Protocol
+
+from ray.data import Dataset
+
+from app.config.root import ExperimentConfig
+from app.models.spec import ModelSpec
+from app.stores.buffer import Buffer
+from app.stores.trial import Trial
+from train.data import stream
+
+if TYPE_CHECKING:
+    import ray
+
+    from app.config.training import TrainInput
+
+Positions = Mapping[str, tuple[int, ...]]
+"""How far one worker has read, by input; an input that cannot be read again has no position."""
+
+
+class Input(Protocol):
+    """One input of a trainer, as the driver and each of its workers see it; it travels to both.
+
+    The driver gives each rank ``dataset(rank, group)``, whose blocks are batches of exactly ``batch_rows`` rows, the
+    last one of a bootstrap, with the columns of ``app.replay.rows`` and ``batch``, the batch's id. Batches come in
+    rounds, one for each rank, so that all ranks get equally many. A rank says ``begin`` before it asks for the first
+    one, and ``release`` when it has learned from one.
+    """
+
+    name: str
+    """Of the buffer or source."""
+    batch_rows: int
+    max_policy_lag: int | None
+    """Largest age of a row, in published versions; None: rows have no age, and come from any policy."""
+
+    def dataset(self, rank: int, group: str) -> Dataset:
+        """Returns the batches of a rank; the ranks of one start form one group."""
+
+    def begin(self, rank: int, position: tuple[int, ...] | None) -> None:
+        """Says where a rank's next stream begins: behind the batch that carried ``position``, or at the start."""
+
+    def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":
+        """Gives the credit of a batch back."""
+
+    def finish(self, batch_id: int) -> None:
+        """Ends the streams of all ranks, unless the batch is of an older group."""
+
+    def close(self) -> None:
+        """Ends the streams of all ranks."""
+
+    def gauges(self) -> dict[str, float]:
+        """Returns what is known between updates, by metric name."""
+
+
+class BufferInput:
+    """The rows of games that are played now: each is seen once, so there is no position to go back to."""
+
+    def __init__(self, buffer: Buffer, name: str, batch_rows: int, max_policy_lag: int, spec: ModelSpec) -> None:
+        self._buffer = buffer
+        self._spec = spec
+        self.name, self.batch_rows = name, batch_rows
+        self.max_policy_lag: int | None = max_policy_lag
+
+    def dataset(self, rank: int, group: str) -> Dataset:
+        """Returns the endless dataset of a rank; the buffer deals out its rounds."""
+        return stream(self._buffer, self._spec, self.batch_rows, rank, group)
+
+    def begin(self, rank: int, position: tuple[int, ...] | None) -> None:
+        """Does nothing: a stream of live games begins with what they play now."""
+
+    def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":
+        """Gives the credit of a batch back."""
+        return self._buffer.release(rank, batch_id)
+
+    def finish(self, batch_id: int) -> None:
+        """Ends the streams of all ranks, unless the batch is of an older group."""
+        self._buffer.finish(batch_id)
+
+    def close(self) -> None:
+        """Ends the streams of all ranks."""
+        self._buffer.close()
+
+    def gauges(self) -> dict[str, float]:
+        """Returns the rows that came, waited and had to be dropped."""
+        stats = self._buffer.stats()
+        rows = {
+            "buffer_rows_inserted": stats.inserted,
+            "buffer_rows_dropped": stats.dropped,
+            "buffer_rows_held": stats.held,
+            "buffer_pushes_repeated": stats.repeated_pushes,
+        }
+        return {name: float(value) for name, value in rows.items()}
+
+
+def open_input(config: ExperimentConfig, wanted: "TrainInput", trial: Trial, spec: ModelSpec) -> Input:
+    """Returns an input of a trainer, in the driver and in each worker.
+
+    Args:
+      config: Config with the components of its mode.
+      wanted: Of ``trainers.<name>.inputs``.
+      trial: Stores of the running service.
+      spec: Shapes of the trained model.
+
+    Raises:
+      ServiceNotFoundError: The service has no such buffer.
+    """
+    buffer = trial.buffer(wanted.buffer)
+    lag = config.buffers[wanted.buffer].max_policy_lag
+    return BufferInput(buffer, wanted.buffer, wanted.batch_rows, lag, spec)
