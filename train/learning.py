@@ -4,6 +4,7 @@ import torch
 from torch import nn
 
 from app.algorithms.actor_critic import ActorCritic
+from app.algorithms.contract import Learner
 from app.algorithms.estimators import Estimator, Gae, VTrace
 from app.algorithms.learner import PolicyLearner, PolicySettings, ReduceSum
 from app.algorithms.ppo import ClippedPolicy
@@ -28,7 +29,7 @@ def make_learner(
     optimizer: torch.optim.Optimizer,
     workers: int,
     reduce_sum: ReduceSum,
-) -> PolicyLearner:
+) -> Learner:
     """Returns the learner of the trainer's one input.
 
     Args:

@@ -142,7 +142,7 @@ class Worker:
         fresh = freshness(batch, self._publisher.version, self._input.max_policy_lag)
         batch["weight"] = fresh.weight
         shuffle = torch.Generator().manual_seed(derive(self._args.config.run.seed, self._rank, self._updates))
-        metrics = self._learner.update(batch, shuffle)
+        metrics = self._learner.update(batch, shuffle).metrics
         self._dropped.update(fresh.dropped())
         if not metrics:
             _log.warning("a batch held no row of this generation within the lag bound; nothing was learned")

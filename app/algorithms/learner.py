@@ -8,6 +8,7 @@ from typing import Final, NamedTuple
 import torch
 from torch import Tensor, nn
 
+from app.algorithms.contract import Learned, taken
 from app.algorithms.estimators import Estimator, Played
 from app.algorithms.stepper import Stepper
 from app.algorithms.worth import PolicyLoss, Worth
@@ -107,8 +108,8 @@ class PolicyLearner:
         self._workers = workers
         self._reduce_sum = reduce_sum
 
-    def update(self, batch: Mapping[str, Tensor], shuffle: torch.Generator) -> dict[str, float]:
-        """Learns from a batch and returns metrics; none where no row counts on any worker.
+    def update(self, batch: Mapping[str, Tensor], shuffle: torch.Generator) -> Learned:
+        """Learns from a batch; see ``Learner``.
 
         Values are recomputed with the present network; the log-probability stored with each row is the ratio's base.
 
@@ -136,13 +137,24 @@ class PolicyLearner:
                 if norm is not None:
                     norms.append(norm)
         if steps == 0:
-            return {}
+            return Learned({})
         means = (self._reduce_sum(torch.stack(list(sums.values()))) / steps).tolist()
-        return {_metric(name): mean for name, mean in zip(sums, means, strict=True)} | {
-            "grad_norm": sum(norms) / len(norms) if norms else 0.0,
-            "explained_variance": explained,
-            "optimizer_steps": float(len(norms)),
-        }
+        return Learned(
+            {_metric(name): mean for name, mean in zip(sums, means, strict=True)}
+            | {
+                "grad_norm": sum(norms) / len(norms) if norms else 0.0,
+                "explained_variance": explained,
+                "optimizer_steps": float(len(norms)),
+            }
+        )
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Returns nothing: all that the next update depends on is in the network and its optimizer."""
+        return {}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Takes nothing; see ``Learner``."""
+        taken(state, {}, "a policy learner")
 
     def _rows(self, batch: Mapping[str, Tensor]) -> tuple[Rows, float]:
         """Returns the rows that count with normalised advantages, and how much of the returns the value explains."""

@@ -109,7 +109,7 @@ def test_an_update_is_one_step_down_the_mean_loss() -> None:
     module = small_policy()
     batch = batch_of(TICKS, module)
     expected = step_by_hand(module, batch)
-    metrics = learner_of(module).update(batch, shuffle())
+    metrics = learner_of(module).update(batch, shuffle()).metrics
     torch.testing.assert_close(parameters_of(module), expected)
     assert metrics["optimizer_steps"] == 1
     assert metrics["clip_fraction"] == 0
@@ -122,7 +122,7 @@ def test_metrics_are_means_over_the_rows_that_count() -> None:
     columns = batch["reward"].numpy(), module(batch["observation"]).value.detach().numpy(), batch["kind"].numpy()
     advantage = gae(*columns, 0.9, 0.8)[[0, 1, 3, 5]]
     target = advantage + columns[1][[0, 1, 3, 5]]
-    metrics = learner_of(module).update(batch, shuffle())
+    metrics = learner_of(module).update(batch, shuffle()).metrics
     assert metrics["loss_value"] == pytest.approx(np.square(advantage).mean(), rel=1e-5)
     assert metrics["explained_variance"] == pytest.approx(1 - np.square(advantage).mean() / target.var(), rel=1e-4)
     assert metrics["loss_policy"] == pytest.approx(0, abs=1e-6)  # Normalised advantages add up to nothing.
@@ -134,8 +134,8 @@ def test_rows_that_do_not_count_change_nothing() -> None:
     garbage = [Tick([9e3, -9e3], 1, 1e6, RowKind.LOST), Tick([5.0, 5.0], 0, -1e6), Tick([4.0, 4.0], 1, 7, RowKind.FULL)]
     more = {name: torch.cat([x, batch_of(garbage, plain)[name]]) for name, x in rows.items()}
     more["weight"][len(TICKS) :] = 0  # Padding, and a trajectory that is too old.
-    metrics = learner_of(plain).update(rows, shuffle())
-    assert learner_of(padded).update(more, shuffle()) == pytest.approx(metrics, rel=1e-5)
+    metrics = learner_of(plain).update(rows, shuffle()).metrics
+    assert learner_of(padded).update(more, shuffle()).metrics == pytest.approx(metrics, rel=1e-5)
     torch.testing.assert_close(parameters_of(padded), parameters_of(plain))
 
 
@@ -164,7 +164,7 @@ def test_every_row_is_learned_from_once_an_epoch() -> None:
     module = small_policy()
     seen: list[Tensor] = []
     module.register_forward_pre_hook(lambda _, arguments: seen.append(arguments[0]))
-    metrics = learner_of(module, settings).update(batch_of(TICKS, small_policy()), shuffle())
+    metrics = learner_of(module, settings).update(batch_of(TICKS, small_policy()), shuffle()).metrics
     assert metrics["optimizer_steps"] == 6
     minibatches = seen[1:]  # The first pass values the whole batch.
     assert [len(x) for x in minibatches] == [2] * 6
@@ -188,7 +188,7 @@ def test_minibatches_follow_from_the_generator_alone() -> None:
 def test_gradients_are_scaled_down_to_the_largest_norm() -> None:
     module = small_policy()
     before = parameters_of(module)
-    metrics = learner_of(module, rate=1.0, max_grad_norm=0.01).update(batch_of(TICKS, module), shuffle())
+    metrics = learner_of(module, rate=1.0, max_grad_norm=0.01).update(batch_of(TICKS, module), shuffle()).metrics
     assert metrics["grad_norm"] > 0.01
     assert float((parameters_of(module) - before).norm()) == pytest.approx(0.01, rel=1e-3)
 
@@ -198,14 +198,14 @@ def test_a_batch_without_a_row_that_counts_teaches_nothing() -> None:
     before = parameters_of(module)
     batch = batch_of(TICKS, module)
     batch["weight"].zero_()
-    assert learner_of(module).update(batch, shuffle()) == {}
+    assert learner_of(module).update(batch, shuffle()) == ({}, None)
     assert torch.equal(parameters_of(module), before)
 
 
 def test_a_single_row_teaches_its_value_and_no_policy() -> None:
     module = small_policy()
     ticks = [Tick([1.0, 0.0], 0, 5.0), Tick([0.0, 0.0], kind=RowKind.TERMINATED)]
-    metrics = learner_of(module, replace(SETTINGS, minibatches=3)).update(batch_of(ticks, module), shuffle())
+    metrics = learner_of(module, replace(SETTINGS, minibatches=3)).update(batch_of(ticks, module), shuffle()).metrics
     assert metrics["optimizer_steps"] == 1  # The other two minibatches are empty on all workers.
     assert metrics["loss_policy"] == pytest.approx(0, abs=1e-6)
     assert metrics["loss_value"] > 1
@@ -230,7 +230,7 @@ def test_a_row_with_one_legal_action_teaches_no_policy_and_its_gradient_is_finit
     ticks = [tick._replace(mask=(1, 0), action=0) for tick in TICKS]
     batch = batch_of(ticks, module)
     assert batch["log_prob"].tolist() == [0.0] * len(ticks)
-    metrics = learner_of(module).update(batch, shuffle())
+    metrics = learner_of(module).update(batch, shuffle()).metrics
     assert metrics["entropy"] == 0
     assert metrics["kl"] == 0
     assert torch.equal(parameters_of(module.policy), policy)
@@ -239,7 +239,7 @@ def test_a_row_with_one_legal_action_teaches_no_policy_and_its_gradient_is_finit
 def test_the_mask_of_acting_is_the_mask_of_learning() -> None:
     module = small_policy(actions=3)
     ticks = [tick._replace(mask=(1, 0, 1), action=2 * tick.action) for tick in TICKS]
-    metrics = learner_of(module, rate=0.0).update(batch_of(ticks, module), shuffle())
+    metrics = learner_of(module, rate=0.0).update(batch_of(ticks, module), shuffle()).metrics
     assert metrics["kl"] == pytest.approx(0, abs=1e-6)  # Without the mask the probabilities would differ.
     assert metrics["clip_fraction"] == 0
     assert 0 < metrics["entropy"] <= np.log(2) + 1e-6
@@ -276,7 +276,7 @@ class Workers:
 
         def work(rank: int) -> None:
             try:
-                found[rank] = self._learner(rank, settings).update(batches[rank], shuffle(rank))
+                found[rank] = self._learner(rank, settings).update(batches[rank], shuffle(rank)).metrics
             except BaseException:
                 self._barrier.abort()
                 raise
@@ -327,7 +327,7 @@ def test_two_workers_learn_what_one_learns_from_both_batches(second_counts: bool
     first, second = batch_of(TICKS[:5], alone), batch_of(TICKS[5:], alone)
     batches = [first, second if second_counts else masked(second)]
     found = workers.update(batches, settings)
-    expected = learner_of(alone, settings, max_grad_norm=0.5).update(joined(batches), shuffle())
+    expected = learner_of(alone, settings, max_grad_norm=0.5).update(joined(batches), shuffle()).metrics
     assert expected["optimizer_steps"] == 2
     for metrics, module in zip(found, workers.modules, strict=True):
         torch.testing.assert_close(parameters_of(module), parameters_of(alone), rtol=1e-5, atol=1e-6)

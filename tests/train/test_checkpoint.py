@@ -213,7 +213,7 @@ class Run:
         )
         for _ in range(updates):
             shuffle = torch.Generator().manual_seed(derive(7, 0, self.updates))
-            assert learner.update(batch(self.updates, self.module), shuffle)["optimizer_steps"] == 6
+            assert learner.update(batch(self.updates, self.module), shuffle).metrics["optimizer_steps"] == 6
             torch.rand(1)  # Something else may draw from the global generator, too.
             self.updates += 1
         return self

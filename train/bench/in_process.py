@@ -24,7 +24,7 @@ from app.types import RowKind, Version
 from train.learning import make_learner, make_optimizer
 
 if TYPE_CHECKING:
-    from app.algorithms.learner import PolicyLearner
+    from app.algorithms.contract import Learner
 
 
 @dataclass(slots=True)
@@ -49,7 +49,7 @@ class PlainLoop:
         self._rows = trainer.inputs[0].batch_rows
         self._unroll_ticks = next(iter(config.actors.values())).unroll_ticks
         module = build_module(model.factory, model.kwargs, self._seed)
-        self._learner: PolicyLearner = make_learner(
+        self._learner: Learner = make_learner(
             trainer, module, spec_of(module), make_optimizer(trainer, module), 1, lambda x: x
         )
         self._engine = TorchEngine(module)

@@ -127,7 +127,7 @@ async def test_the_network_learns_from_played_games_with_finite_numbers() -> Non
     settings = PolicySettings(Gae(0.99, 0.95), ClippedPolicy(0.2, 0.5, 0.01), True, epochs=2, minibatches=2)
     stepper = PlainStepper(module, torch.optim.Adam(module.parameters(), 1e-3), 0.5)
     learner = PolicyLearner(module, spec, stepper, settings, 1, lambda x: x)
-    metrics = learner.update(batch, torch.Generator().manual_seed(0))
+    metrics = learner.update(batch, torch.Generator().manual_seed(0)).metrics
     assert metrics["optimizer_steps"] == 4
     assert all(np.isfinite(value) for value in metrics.values())
     after = to_arrays(module)
