@@ -3,7 +3,7 @@
 import math
 import shutil
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from datetime import UTC, datetime
 from pathlib import Path
 from pickle import UnpicklingError
@@ -18,11 +18,13 @@ from app.models.checkpoints import LEARNER, check_learner, checkpoint_name, dige
 from app.models.folders import UNFINISHED, remove_folder, write_folder
 from app.models.saved import SavedModel, read_meta, read_model, write_model
 from app.types import Version
+from train.resume import Progress
 from train.retention import Mark, kept
+from train.strategies.strategy import TrainedState
 
 __all__ = ["FILE", "UNFINISHED", "Checkpoints", "LearnerState", "load_state"]
 
-SCHEMA_VERSION: Final = 2
+SCHEMA_VERSION: Final = 3
 FILE: Final = LEARNER
 
 
@@ -30,13 +32,10 @@ FILE: Final = LEARNER
 class LearnerState:
     """All that training goes on from."""
 
-    model: dict[str, Any]
-    optimizer: dict[str, Any]
+    progress: Progress
     updates: int
     """Updates done; batches are shuffled by it, so that a resumed run draws what the uninterrupted one would."""
     generation: int
-    random_state: torch.Tensor
-    """torch's global generator."""
     spec_hash: str
     run: str
     """The driver's start that wrote it."""
@@ -48,6 +47,8 @@ class LearnerState:
     kwargs: Mapping[str, Any] = field(default_factory=dict)
     metrics: Mapping[str, float] = field(default_factory=dict)
     """What it was measured by when it was written; values that are not finite are left out."""
+    positions: Mapping[str, Any] = field(default_factory=dict)
+    """How far each input was read, by its name; tensors and numbers, nested."""
 
     def check(self, spec_hash: str) -> None:
         """Does nothing where the state fits the network.
@@ -143,31 +144,36 @@ def load_state(path: Path) -> LearnerState:
         learner = read_meta(path)["learner"]
         if learner["schema_version"] != SCHEMA_VERSION:
             raise CheckpointError(
-                f"checkpoint {path} has schema version {learner['schema_version']}; allowed is {SCHEMA_VERSION}"
+                f"checkpoint {path} has schema version {learner['schema_version']}; allowed is {SCHEMA_VERSION}. Its "
+                f"weights alone can be a beginning: models.<name>.checkpoint: {path}"
             )
         check_learner(path)
         saved = read_model(path)
         rest = torch.load(path / FILE, map_location="cpu", weights_only=True)
         return LearnerState(
-            model={name: torch.from_numpy(array) for name, array in saved.arrays.items()},
-            optimizer=rest["optimizer"],
+            progress=_progress(saved, rest),
             updates=learner["updates"],
             generation=learner["generation"],
-            random_state=rest["random_state"],
             spec_hash=saved.spec_hash,
             run=learner["run"],
             number=Version.parse(saved.version).number,
             factory=saved.factory,
             kwargs=saved.kwargs,
             metrics=learner["metrics"],
+            positions=rest["positions"],
         )
     except (OSError, EOFError, RuntimeError, ValueError, KeyError, TypeError, UnpicklingError) as error:
         raise CheckpointError(f"cannot read checkpoint {path}: {type(error).__name__}: {error}") from error
 
 
 def _write(folder: Path, state: LearnerState, ordinal: int) -> None:
-    torch.save({"optimizer": state.optimizer, "random_state": state.random_state}, folder / FILE)
-    arrays = {name: x.detach().cpu().numpy() for name, x in state.model.items()}
+    trained = state.progress.trained
+    parts: dict[str, Any] = {part.name: getattr(trained, part.name) for part in fields(trained)}
+    if not trained.averages:  # Else the weights beside it are the average, which games play.
+        del parts["model"]
+    rest = {"trained": parts, "learner": dict(state.progress.learner), "random": list(state.progress.random)}
+    torch.save(rest | {"positions": dict(state.positions)}, folder / FILE)
+    arrays = {name: x.detach().cpu().numpy() for name, x in trained.published().items()}
     version = str(Version(state.generation, state.number))
     learner = {
         "schema_version": state.schema_version,
@@ -181,6 +187,12 @@ def _write(folder: Path, state: LearnerState, ordinal: int) -> None:
     }
     saved = SavedModel(state.factory, state.kwargs, state.spec_hash, version, arrays)
     write_model(folder, saved, {"step": state.updates, "learner": learner})
+
+
+def _progress(saved: SavedModel, rest: Mapping[str, Any]) -> Progress:
+    model = {name: torch.from_numpy(array) for name, array in saved.arrays.items()}
+    trained = TrainedState(**({"model": model} | rest["trained"]))
+    return Progress(trained, rest["learner"], tuple(rest["random"]))
 
 
 def _ordinal(path: Path) -> int:

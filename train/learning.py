@@ -1,6 +1,5 @@
-"""From a trainer's config to its optimizer and learner."""
+"""From a trainer's config to its learner."""
 
-import torch
 from torch import nn
 
 from app.algorithms.actor_critic import ActorCritic
@@ -8,7 +7,7 @@ from app.algorithms.contract import Learner
 from app.algorithms.estimators import Estimator, Gae, VTrace
 from app.algorithms.learner import PolicyLearner, PolicySettings, ReduceSum
 from app.algorithms.ppo import ClippedPolicy
-from app.algorithms.stepper import PlainStepper
+from app.algorithms.stepper import Stepper
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
 from app.config.algorithms import A2c, Algorithm, Appo, Ppo
@@ -16,17 +15,11 @@ from app.config.training import TrainerConfig
 from app.models.spec import ModelSpec
 
 
-def make_optimizer(trainer: TrainerConfig, module: nn.Module) -> torch.optim.Optimizer:
-    """Returns the optimizer of the module's parameters."""
-    settings = trainer.optimizer
-    return torch.optim.Adam(module.parameters(), settings.learning_rate, eps=settings.epsilon, fused=True)
-
-
 def make_learner(
     trainer: TrainerConfig,
-    module: nn.Module,
     spec: ModelSpec,
-    optimizer: torch.optim.Optimizer,
+    module: nn.Module,
+    stepper: Stepper,
     workers: int,
     reduce_sum: ReduceSum,
 ) -> Learner:
@@ -34,9 +27,9 @@ def make_learner(
 
     Args:
       trainer: Its config.
-      module: The network; where there are several workers, one that averages gradients over them.
       spec: The network's shapes.
-      optimizer: Of the network's parameters.
+      module: The network; where there are several workers, one that averages gradients over them.
+      stepper: Changes the network's parameters.
       workers: Number of workers.
       reduce_sum: Adds a tensor up over them.
     """
@@ -49,7 +42,6 @@ def make_learner(
         epochs=algorithm.epochs,
         minibatches=max(1, wanted.batch_rows // algorithm.minibatch_rows),
     )
-    stepper = PlainStepper(module, optimizer, trainer.optimizer.max_grad_norm)
     return PolicyLearner(module, spec, stepper, settings, workers, reduce_sum)
 
 

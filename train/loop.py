@@ -6,6 +6,7 @@ import traceback
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 import ray
@@ -13,7 +14,7 @@ import ray.train
 import ray.train.torch
 import torch
 from ray.train.collective import broadcast_from_rank_zero
-from torch import Tensor, nn
+from torch import Tensor
 
 from app.config.active import agents_of
 from app.config.root import ExperimentConfig
@@ -27,9 +28,14 @@ from app.types import RowKind, Version
 from train.checkpoint import LearnerState
 from train.data import NAME
 from train.inputs import open_input
-from train.learning import make_learner, make_optimizer
+from train.learning import make_learner
 from train.publish import Publisher
+from train.random_state import seed_generators
+from train.resume import go_on, progress_of
 from train.saving import MEAN_RETURN, Saving, SavingArgs
+from train.strategies.build import wrap
+from train.strategies.processes import Processes
+from train.strategies.strategy import Place
 
 if TYPE_CHECKING:
     from app.config.training import TrainerConfig
@@ -95,17 +101,20 @@ class Worker:
         self._module = build_module(self._model.factory, self._model.kwargs, args.config.run.seed)
         self._input = open_input(args.config, self._config.inputs[0], trial, spec_of(self._module))
         self._hash = hash_of(self._module)
-        self._wrapped: nn.Module = ray.train.torch.prepare_model(self._module)
-        self._optimizer = make_optimizer(self._config, self._wrapped)
         self._saving = Saving(self._config.checkpoints, args.saving)
-        self._updates = self._saving.restore(self._module, self._optimizer, self._hash, self._model.factory)
+        begun = self._saving.begin(self._module, self._hash, self._model.factory)
+        self._processes = Processes(self._rank, self._workers)
+        device = ray.train.torch.get_device()
+        place = Place(self._rank, self._workers, device, self._processes.reduce_sum)
+        seed_generators(derive(args.config.run.seed, self._rank))
+        self._trained = wrap(self._config, self._module, place)
+        self._learner = self._trained.learner(partial(make_learner, self._config, spec_of(self._module)))
+        self._updates = 0 if begun is None else begun.updates
+        if begun is not None:
+            go_on(begun.progress, self._trained, self._learner, self._rank)
         weights, after = trial.weights(self._config.model), self._saving.newest_generation()
         generation = self._same_on_all(weights.begin(self._hash, after) if self._rank == 0 else 0)
         self._publisher = Publisher(weights, trial.metrics, args.trainer, generation)
-        reduce_sum = _reduce_over_workers if self._workers > 1 else _identity
-        self._learner = make_learner(
-            self._config, self._wrapped, spec_of(self._module), self._optimizer, self._workers, reduce_sum
-        )
         self._measured: Mapping[str, float] = {}
         """Metrics of the newest update."""
         self._releases: list[ray.ObjectRef[Any]] = []
@@ -160,14 +169,16 @@ class Worker:
 
     def _note_version(self) -> None:
         """Rank 0 publishes; the others count along, since the lag of their rows is measured against it."""
+        weights = self._trained.weights()
         if self._rank == 0:
-            self._publisher.publish(self._module)
+            self._publisher.publish(weights)
         else:
             self._publisher.version = Version(self._publisher.version.generation, self._publisher.version.number + 1)
 
     def _finish(self) -> None:
-        if self._rank == 0:
-            self._saving.save(self._state())
+        state = self._state()
+        if state is not None:
+            self._saving.save(state)
             self._publisher.close()
             self._input.finish(self._batch)
         ray.get(self._releases, timeout=60)
@@ -193,20 +204,25 @@ class Worker:
             ray.get(self._releases.pop(0), timeout=60)
 
     def _save_if_due(self) -> None:
-        if self._rank != 0 or not self._saving.due(self._updates):
+        if not (self._trained.may_save() and self._processes.agree(lambda: self._saving.due(self._updates))):
+            return
+        state = self._state()
+        if state is None:
             return
         try:
-            self._saving.save(self._state())
+            self._saving.save(state)
         except CheckpointError as error:  # What is in memory would be lost by stopping; the last save must succeed.
             _log.error("%s", error)  # The message says it all.
 
-    def _state(self) -> LearnerState:
+    def _state(self) -> LearnerState | None:
+        """Returns what training goes on from, on rank 0; the other workers add their parts and get None."""
+        progress = progress_of(self._trained, self._learner, self._processes)
+        if progress is None:
+            return None
         return LearnerState(
-            self._module.state_dict(),
-            self._optimizer.state_dict(),
+            progress,
             self._updates,
             self._publisher.version.generation,
-            torch.get_rng_state(),
             self._hash,
             self._args.run,
             number=max(0, self._publisher.version.number),
@@ -227,13 +243,3 @@ class Worker:
     def _same_on_all(self, number: int) -> int:
         """Returns rank 0's number on all ranks."""
         return int(broadcast_from_rank_zero(number)) if self._workers > 1 else number
-
-
-def _identity(x: Tensor) -> Tensor:
-    return x
-
-
-def _reduce_over_workers(x: Tensor) -> Tensor:
-    total = x.to(ray.train.torch.get_device())
-    torch.distributed.all_reduce(total)
-    return total.cpu()

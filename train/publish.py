@@ -1,11 +1,12 @@
 """Sends weights and metrics out of rank 0, without making the learner wait."""
 
+from collections.abc import Mapping
 from typing import Any, Final
 
 import ray
-from torch import nn
+from torch import Tensor
 
-from app.models.module import to_arrays
+from app.models.module import arrays_of
 from app.stores.metrics import Metrics, Update
 from app.stores.weights_client import Weights
 from app.types import Version
@@ -25,8 +26,8 @@ class Publisher:
         """Newest published version; number -1 before the first."""
         self._under_way: list[ray.ObjectRef[Any]] = []
 
-    def publish(self, module: nn.Module) -> None:
-        """Publishes the weights under the next number.
+    def publish(self, weights: Mapping[str, Tensor]) -> None:
+        """Publishes weights under the next number.
 
         Raises:
           ray.exceptions.RayError: The store did not take the previous ones.
@@ -34,7 +35,7 @@ class Publisher:
         self._settle()
         parent = self.version if self.version.number >= 0 else None
         self.version = Version(self.version.generation, self.version.number + 1)
-        self._under_way.append(self._weights.publish(self.version, to_arrays(module), parent))
+        self._under_way.append(self._weights.publish(self.version, arrays_of(weights), parent))
 
     def report(self, update: Update) -> None:
         """Sends the metrics of an update."""

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-import torch
 from torch import nn
 
 from app.config.checkpoints import CheckpointsConfig
@@ -48,8 +47,8 @@ class Saving:
         self._tried_updates = 0
         self._warned = False
 
-    def restore(self, module: nn.Module, optimizer: torch.optim.Optimizer, spec_hash: str, factory: str) -> int:
-        """Fills the network, and where it goes on also optimizer and torch's generator; returns the updates done.
+    def begin(self, module: nn.Module, spec_hash: str, factory: str) -> LearnerState | None:
+        """Fills the network with its first weights, and returns what training goes on from; None where it begins.
 
         Raises:
           CheckpointError: What it shall start from cannot be read or is of another network.
@@ -62,16 +61,14 @@ class Saving:
                 saved = read_model(Path(beginning.folder))
                 saved.check(spec_hash, beginning.folder, factory)
                 from_arrays(module, saved.arrays)
-                return 0
+                return None
             state = load_state(Path(beginning.folder))
         if state is None:
-            return 0
+            return None
         state.check(spec_hash)
-        module.load_state_dict(state.model)
-        optimizer.load_state_dict(state.optimizer)
-        torch.set_rng_state(state.random_state)
+        module.load_state_dict(state.progress.trained.model)
         self._tried_updates = state.updates
-        return state.updates
+        return state
 
     def newest_generation(self) -> int:
         """Returns the generation of the newest checkpoint; 0 where there is none."""

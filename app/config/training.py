@@ -7,7 +7,8 @@ from pydantic import Field, model_validator
 from app.config.algorithms import Algorithm, Ppo
 from app.config.base import Config, Name, Process
 from app.config.checkpoints import CheckpointsConfig
-from app.config.optimizers import Optimizer
+from app.config.optimizers import Adam, Optimizer
+from app.config.strategies import Ddp, Precision, Strategy, strategy_problem
 
 
 class TrainInput(Config):
@@ -44,10 +45,16 @@ class TrainerConfig(Process):
     inputs: tuple[TrainInput, ...] = Field(min_length=1, max_length=1)
     """Streams that it learns from; one at present."""
 
-    optimizer: Optimizer = Optimizer()
+    optimizer: Optimizer = Adam()
+
+    strategy: Strategy = Ddp()
+    """How the network is trained on several devices."""
+
+    precision: Precision = "fp32"
+    """Numbers of the forward pass; weights and optimizer state are fp32."""
 
     workers: int = Field(1, ge=1)
-    """Data-parallel workers (DDP)."""
+    """Data-parallel workers."""
 
     publish_every_updates: int = Field(1, ge=1)
     """Updates between published weights."""
@@ -62,3 +69,10 @@ class TrainerConfig(Process):
 
     num_cpus: float = Field(0.5, ge=0)
     """CPU cores that one worker reserves."""
+
+    @model_validator(mode="after")
+    def _can_be_run(self) -> "TrainerConfig":
+        problem = strategy_problem(self.strategy, self.optimizer, self.precision, self.workers, self.num_gpus)
+        if problem is not None:
+            raise ValueError(problem)
+        return self

@@ -103,7 +103,12 @@ def call(
 
 def to_arrays(module: nn.Module) -> Arrays:
     """Returns copies of the module's parameters and buffers."""
-    return {name: x.detach().cpu().numpy().copy() for name, x in module.state_dict().items()}
+    return arrays_of(module.state_dict())
+
+
+def arrays_of(tensors: Mapping[str, Tensor]) -> Arrays:
+    """Returns copies of tensors by the same names."""
+    return {name: x.detach().cpu().numpy().copy() for name, x in tensors.items()}
 
 
 def from_arrays(module: nn.Module, arrays: Arrays) -> None:

@@ -109,7 +109,11 @@ def test_a_wrong_value_tells_its_place_what_was_got_and_what_is_allowed(override
 @pytest.mark.parametrize(
     ("override", "hint", "allowed"),
     [
-        ("trainers.main.optimizer.learning_rat=1", "did you mean 'learning_rate'?", "epsilon, learning_rate, max_grad"),
+        (
+            "trainers.main.optimizer.learning_rat=1",
+            "did you mean 'learning_rate'?",
+            "accumulate_minibatches, beta_1,",
+        ),
         ("trainers.main.inputs.0.algorithm.gama=1", "did you mean 'gamma'?", "clip_epsilon, entropy_coef, epochs"),
         ("actors.main.limits.x=1", "unknown key, allowed:", "board_timeout_s, idle_timeout_s, max_body_mb, max_games"),
         ("agent={}", "did you mean 'agents'?", "actors, agents, buffers, launch, models, run"),

@@ -14,6 +14,8 @@ from app.models.pool import ModelPool, Source
 from app.models.saved import SavedModel
 from train.beginning import ASIDE, ASIDE_KEPT, Beginning, Plan, move_aside, plan
 from train.checkpoint import FILE, Checkpoints, LearnerState
+from train.resume import Progress
+from train.strategies.strategy import TrainedState
 
 RL = Path(__file__).parents[2] / "configs" / "rl.yaml"
 
@@ -28,11 +30,9 @@ def on_existing(what: str, *overrides: str) -> ExperimentConfig:
 
 def checkpoint(folder: Path, updates: int, generation: int = 1) -> Path:
     state = LearnerState(
-        {"w": torch.ones(2)},
-        {"state": {}, "param_groups": []},
+        Progress(TrainedState({"w": torch.ones(2)})),
         updates,
         generation,
-        torch.get_rng_state(),
         "0123",
         "run",
     )

@@ -7,31 +7,22 @@ from pathlib import Path
 
 import pytest
 import torch
-from torch import Tensor, nn
 
-from app.algorithms.estimators import Gae
-from app.algorithms.learner import PolicyLearner, PolicySettings
-from app.algorithms.ppo import ClippedPolicy
-from app.algorithms.stepper import PlainStepper
 from app.config.checkpoints import KeepCheckpoints
 from app.errors import CheckpointError
-from app.models.module import spec_of
 from app.models.saved import META, WEIGHTS, read_model
-from app.seeding import derive
-from app.types import RowKind
-from tests.small_policy import SmallPolicy, small_policy
+from tests.train.runs import Run, digest, trainer
 from train.checkpoint import FILE, UNFINISHED, Checkpoints, LearnerState, load_state
-
-SETTINGS = PolicySettings(Gae(0.99, 0.95), ClippedPolicy(0.2, 0.5, 0.01), True, epochs=2, minibatches=3)
+from train.random_state import random_state
+from train.resume import Progress
+from train.strategies.strategy import TrainedState
 
 
 def state(updates: int = 3, generation: int = 1, number: float = 0.0) -> LearnerState:
     return LearnerState(
-        model={"w": torch.full((3,), number)},
-        optimizer={"state": {}, "param_groups": []},
+        progress=Progress(TrainedState({"w": torch.full((3,), number)}), {}, (random_state(),)),
         updates=updates,
         generation=generation,
-        random_state=torch.get_rng_state(),
         spec_hash="0123",
         run="run 1",
     )
@@ -46,8 +37,8 @@ def kept(folder: Path) -> list[tuple[int, int]]:
 def test_a_state_is_read_as_it_was_written(tmp_path: Path) -> None:
     path = Checkpoints(tmp_path / "made when needed").save(state(number=7))
     got, expected = load_state(path), state(number=7)
-    assert torch.equal(got.model["w"], expected.model["w"])
-    assert torch.equal(got.random_state, expected.random_state)
+    assert torch.equal(got.progress.trained.model["w"], expected.progress.trained.model["w"])
+    assert torch.equal(got.progress.random[0]["torch"], expected.progress.random[0]["torch"])
     assert (got.updates, got.generation, got.spec_hash, got.run) == (3, 1, "0123", "run 1")
 
 
@@ -71,7 +62,7 @@ def test_a_second_checkpoint_of_one_update_replaces_the_first(tmp_path: Path) ->
     checkpoints = Checkpoints(tmp_path, KeepCheckpoints(last=1))
     checkpoints.save(state(number=1))
     path = checkpoints.save(state(number=2))
-    assert load_state(path).model["w"][0] == 2
+    assert load_state(path).progress.trained.model["w"][0] == 2
     assert [found.name for found in tmp_path.iterdir()] == [path.name]
 
 
@@ -95,7 +86,7 @@ def test_a_full_disk_leaves_the_one_before_and_names_it(
         checkpoints.save(state(updates, number=2))
     assert list(tmp_path.iterdir()) == [good]
     assert checkpoints.newest() == good
-    assert load_state(good).model["w"][0] == 1
+    assert load_state(good).progress.trained.model["w"][0] == 1
 
 
 def test_without_any_good_checkpoint_none_is_named(tmp_path: Path) -> None:
@@ -145,8 +136,8 @@ def test_a_damaged_checkpoint_is_named(spoil: Callable[[Path], object], tmp_path
 
 
 def test_another_schema_is_refused(tmp_path: Path) -> None:
-    path = Checkpoints(tmp_path, KeepCheckpoints(last=1)).save(replace(state(), schema_version=3))
-    with pytest.raises(CheckpointError, match="has schema version 3; allowed is 2"):
+    path = Checkpoints(tmp_path, KeepCheckpoints(last=1)).save(replace(state(), schema_version=2))
+    with pytest.raises(CheckpointError, match=rf"has schema version 2; allowed is 3.*checkpoint: {path}"):
         load_state(path)
 
 
@@ -199,87 +190,35 @@ def test_the_checkpoint_of_another_network_is_refused() -> None:
         state().check("4567")
 
 
-class Run:
-    """A training run as the loop makes it: network, Adam and the number of updates."""
-
-    def __init__(self, seed: int) -> None:
-        self.module = small_policy(seed)
-        self.optimizer = torch.optim.Adam(self.module.parameters(), 0.01, eps=1e-5, fused=True)
-        self.updates = 0
-
-    def train(self, updates: int) -> "Run":
-        learner = PolicyLearner(
-            self.module, spec_of(self.module), PlainStepper(self.module, self.optimizer, 0.5), SETTINGS, 1, lambda x: x
-        )
-        for _ in range(updates):
-            shuffle = torch.Generator().manual_seed(derive(7, 0, self.updates))
-            assert learner.update(batch(self.updates, self.module), shuffle).metrics["optimizer_steps"] == 6
-            torch.rand(1)  # Something else may draw from the global generator, too.
-            self.updates += 1
-        return self
-
-    def save(self, checkpoints: Checkpoints) -> Path:
-        return checkpoints.save(
-            replace(
-                state(self.updates),
-                model=self.module.state_dict(),
-                optimizer=self.optimizer.state_dict(),
-                random_state=torch.get_rng_state(),
-            )
-        )
-
-    def restore(self, path: Path) -> "Run":
-        loaded = load_state(path)
-        self.module.load_state_dict(loaded.model)
-        self.optimizer.load_state_dict(loaded.optimizer)
-        torch.set_rng_state(loaded.random_state)
-        self.updates = loaded.updates
-        return self
-
-
-def batch(number: int, module: nn.Module) -> dict[str, Tensor]:
-    """Returns the batch that update ``number`` sees, in both runs."""
-    source = torch.Generator().manual_seed(number)
-    rows = 40
-    kind = torch.zeros(rows, dtype=torch.int8)
-    kind[9::10] = torch.tensor([RowKind.FULL, RowKind.TERMINATED, RowKind.TRUNCATED, RowKind.FULL], dtype=torch.int8)
-    action = torch.randint(0, 2, (rows,), generator=source)
-    observation = torch.randn(rows, 2, generator=source)
-    with torch.no_grad():
-        log_prob = module(observation).dist_inputs.log_softmax(-1).gather(1, action[:, None]).squeeze(1)
-    return {
-        "observation": observation,
-        "action": action,
-        "action_mask": torch.ones(rows, 2, dtype=torch.uint8),
-        "reward": torch.randn(rows, generator=source),
-        "log_prob": log_prob,
-        "kind": kind,
-        "weight": (kind == RowKind.STEP).float(),
-    }
-
-
-def bits(run: Run) -> list[bytes]:
-    moments = [x for slot in run.optimizer.state_dict()["state"].values() for x in slot.values()]
-    return [x.detach().numpy().tobytes() for x in (*run.module.parameters(), *moments, torch.get_rng_state())]
-
-
 def test_a_resumed_run_is_bit_for_bit_the_uninterrupted_one(tmp_path: Path) -> None:
-    torch.manual_seed(1)
-    run = Run(seed=0).train(3)
+    run = Run().train(3)
     path = run.save(Checkpoints(tmp_path, KeepCheckpoints(last=1)))
-    expected = bits(run.train(2))
-    torch.manual_seed(99)
-    resumed = Run(seed=5)
-    assert isinstance(resumed.module, SmallPolicy)
-    assert bits(resumed.restore(path).train(2)) == expected
+    uninterrupted = run.train(2).bits()  # First: the generators are those of the process.
+    assert Run(seed=5, path=path).train(2).bits() == uninterrupted
 
 
 def test_without_the_moments_of_adam_a_resumed_run_would_be_another(tmp_path: Path) -> None:
-    torch.manual_seed(1)
-    run = Run(seed=0).train(3)
-    path = run.save(Checkpoints(tmp_path, KeepCheckpoints(last=1)))
-    expected = bits(run.train(2))
-    resumed = Run(seed=5)
-    resumed.module.load_state_dict(load_state(path).model)
-    resumed.updates = 3
-    assert bits(resumed.train(2)) != expected
+    run = Run().train(3)
+    path = run.save(Checkpoints(tmp_path))
+    assert path is not None
+    found = load_state(path)
+    forgetful = replace(found.progress, trained=replace(found.progress.trained, optimizer={"state": {}, "groups": []}))
+    other = Checkpoints(tmp_path / "other").save(replace(found, progress=forgetful))
+    uninterrupted = run.train(2).bits()
+    assert Run(seed=5, path=other).train(2).bits() != uninterrupted
+
+
+def test_with_an_average_the_checkpoint_serves_it_and_keeps_the_weights_too(tmp_path: Path) -> None:
+    run = Run(trainer(optimizer={"ema_decay": 0.9})).train(1)
+    path = run.save(Checkpoints(tmp_path))
+    assert path is not None
+    played, trained = read_model(path).arrays["policy.bias"], run.module.policy.bias.detach()
+    assert torch.equal(torch.from_numpy(played), run.trained.weights()["policy.bias"])
+    assert torch.equal(load_state(path).progress.trained.model["policy.bias"], trained)
+    assert not torch.equal(torch.from_numpy(played), trained)
+
+
+def test_positions_of_inputs_come_back(tmp_path: Path) -> None:
+    positions = {"demonstrations": {"epoch": 2, "row": 100, "left": torch.tensor([3, 1])}}
+    got = load_state(Checkpoints(tmp_path).save(replace(state(), positions=positions))).positions
+    assert digest(got) == digest(positions)

@@ -13,7 +13,7 @@ import pytest
 import torch
 
 from app.models.folders import UNFINISHED
-from tests.train.test_checkpoint import Run, bits
+from tests.train.runs import Run
 from train.checkpoint import Checkpoints, load_state
 
 WRITER = """
@@ -22,6 +22,8 @@ import torch
 from pathlib import Path
 from train import checkpoint
 from train.checkpoint import Checkpoints, LearnerState
+from train.resume import Progress
+from train.strategies.strategy import TrainedState
 
 folder, stop_at = Path(sys.argv[1]), sys.argv[2]
 
@@ -29,8 +31,8 @@ def tell(word):
     print(word, flush=True)
 
 def state(updates):
-    return LearnerState({"w": torch.full((50_000,), float(updates))}, {"state": {0: torch.ones(50_000)}},
-                        updates, 1, torch.get_rng_state(), "0123", "run")
+    trained = TrainedState({"w": torch.full((50_000,), float(updates))}, {"state": {"w": torch.ones(50_000)}})
+    return LearnerState(Progress(trained), updates, 1, "0123", "run")
 
 class Stops:
     def __reduce__(self):
@@ -41,7 +43,7 @@ checkpoints = Checkpoints(folder)
 checkpoints.save(state(1))
 if stop_at == "learner":
     broken = state(2)
-    broken.optimizer["state"][1] = Stops()
+    broken.progress.trained.optimizer["state"]["x"] = Stops()
     checkpoints.save(broken)
 if stop_at == "weights":
     def stop(path, *_):
@@ -60,11 +62,10 @@ TRAINER = """
 import sys
 import torch
 from pathlib import Path
-from tests.train.test_checkpoint import Run
+from tests.train.runs import Run
 from train.checkpoint import Checkpoints
 
 torch.set_num_threads(1)
-torch.manual_seed(1)
 run = Run(seed=0).train(3)
 run.save(Checkpoints(Path(sys.argv[1])))
 print("saved", flush=True)
@@ -112,7 +113,7 @@ def test_killed_in_the_middle_of_a_file_the_one_before_is_the_newest(stop_at: st
     checkpoints = Checkpoints(tmp_path)
     found = checkpoints.newest_state()
     assert found is not None
-    assert (found.updates, found.model["w"][0]) == (1, 1)
+    assert (found.updates, found.progress.trained.model["w"][0]) == (1, 1)
     checkpoints.save(found)
     assert not left.exists()
 
@@ -122,7 +123,7 @@ def test_killed_at_any_moment_every_checkpoint_that_is_there_is_whole(tmp_path: 
         told = [int(line()) for _ in range(5)]
     whole = [load_state(path) for path in sorted(tmp_path.glob("[0-9]*"))]
     assert whole[-1].updates >= told[-1] == 6  # What was told of is there.
-    assert all(float(found.model["w"][-1]) == found.updates for found in whole)
+    assert all(float(found.progress.trained.model["w"][-1]) == found.updates for found in whole)
 
 
 def test_a_run_that_was_killed_goes_on_bit_for_bit_as_if_it_had_not_been(tmp_path: Path) -> None:
@@ -131,10 +132,9 @@ def test_a_run_that_was_killed_goes_on_bit_for_bit_as_if_it_had_not_been(tmp_pat
     threads = torch.get_num_threads()
     torch.set_num_threads(1)  # As the killed one: sums of other parts would round otherwise.
     try:
-        torch.manual_seed(1)
-        uninterrupted = bits(Run(seed=0).train(4))
+        uninterrupted = Run(seed=0).train(4).bits()
         newest = Checkpoints(tmp_path).newest()
         assert newest is not None
-        assert bits(Run(seed=5).restore(newest).train(1)) == uninterrupted
+        assert Run(seed=5, path=newest).train(1).bits() == uninterrupted
     finally:
         torch.set_num_threads(threads)

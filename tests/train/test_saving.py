@@ -5,7 +5,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-import torch
 
 from app.config.checkpoints import CheckpointsConfig
 from app.errors import CheckpointError, ModelMismatchError
@@ -14,7 +13,9 @@ from app.models.saved import SavedModel, write_model
 from tests.small_policy import SmallPolicy, small_policy
 from train.beginning import Beginning
 from train.checkpoint import FILE, LearnerState
+from train.resume import Progress
 from train.saving import Saving, SavingArgs
+from train.strategies.strategy import TrainedState
 
 
 class Clock:
@@ -30,22 +31,16 @@ def saving(folder: Path, beginning: Beginning | None = None, run: str = "run 1",
 
 
 def state(module: SmallPolicy, updates: int, run: str = "run 1", generation: int = 1) -> LearnerState:
-    optimizer = adam(module)
-    return LearnerState(
-        module.state_dict(), optimizer.state_dict(), updates, generation, torch.get_rng_state(), hash_of(module), run
-    )
+    trained = TrainedState(module.state_dict(), steps=10 * updates)
+    return LearnerState(Progress(trained), updates, generation, hash_of(module), run)
 
 
-def adam(module: SmallPolicy, learning_rate: float = 0.5) -> torch.optim.Optimizer:
-    return torch.optim.Adam(module.parameters(), learning_rate)
-
-
-def restored(saved: Saving, seed: int = 9) -> tuple[int, float, float]:
-    """Returns updates, a weight and Adam's learning rate after a restore into another network."""
+def restored(saved: Saving, seed: int = 9) -> tuple[int, float, int]:
+    """Returns updates, a weight and the optimizer steps after a beginning with another network."""
     module = small_policy(seed)
-    optimizer = adam(module, 0.25)
-    updates = saved.restore(module, optimizer, hash_of(module), "a:b")
-    return updates, module.policy.bias[0].item(), float(optimizer.param_groups[0]["lr"])
+    begun = saved.begin(module, hash_of(module), "a:b")
+    updates, steps = (0, 0) if begun is None else (begun.updates, begun.progress.trained.steps)
+    return updates, module.policy.bias[0].item(), steps
 
 
 def weight(seed: int) -> float:
@@ -76,17 +71,17 @@ def test_with_both_whichever_comes_first(tmp_path: Path) -> None:
 
 
 def test_with_nothing_to_start_from_the_network_stays_as_it_is(tmp_path: Path) -> None:
-    assert restored(saving(tmp_path)) == (0, weight(9), 0.25)
+    assert restored(saving(tmp_path)) == (0, weight(9), 0)
 
 
 def test_to_go_on_brings_weights_updates_and_optimizer(tmp_path: Path) -> None:
     path = saving(tmp_path).save(state(small_policy(3), 7))
-    assert restored(saving(tmp_path / "own", Beginning(str(path), whole=True))) == (7, weight(3), 0.5)
+    assert restored(saving(tmp_path / "own", Beginning(str(path), whole=True))) == (7, weight(3), 70)
 
 
 def test_the_weights_alone_leave_updates_and_optimizer_new(tmp_path: Path) -> None:
     path = saving(tmp_path).save(state(small_policy(3), 7))
-    assert restored(saving(tmp_path / "own", Beginning(str(path), whole=False))) == (0, weight(3), 0.25)
+    assert restored(saving(tmp_path / "own", Beginning(str(path), whole=False))) == (0, weight(3), 0)
 
 
 def test_after_a_resume_updates_count_from_there(tmp_path: Path) -> None:

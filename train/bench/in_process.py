@@ -3,7 +3,7 @@
 import time
 from collections import deque
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from functools import partial
 
 import gymnasium
 import numpy as np
@@ -21,10 +21,9 @@ from app.models.torch_engine import TorchEngine
 from app.replay.fifo import Fifo
 from app.seeding import derive
 from app.types import RowKind, Version
-from train.learning import make_learner, make_optimizer
-
-if TYPE_CHECKING:
-    from app.algorithms.contract import Learner
+from train.learning import make_learner
+from train.strategies.build import wrap
+from train.strategies.strategy import Place
 
 
 @dataclass(slots=True)
@@ -49,9 +48,7 @@ class PlainLoop:
         self._rows = trainer.inputs[0].batch_rows
         self._unroll_ticks = next(iter(config.actors.values())).unroll_ticks
         module = build_module(model.factory, model.kwargs, self._seed)
-        self._learner: Learner = make_learner(
-            trainer, module, spec_of(module), make_optimizer(trainer, module), 1, lambda x: x
-        )
+        self._learner = wrap(trainer, module, Place()).learner(partial(make_learner, trainer, spec_of(module)))
         self._engine = TorchEngine(module)
         self._engine.swap(Version(1, 0), module)
         self._outbox = Outbox(spec_of(module), self._rows, lambda: None)

@@ -1,0 +1,56 @@
+"""The process group of the workers."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import Any, Final
+
+import torch
+from torch import Tensor, distributed
+from torch._C._distributed_c10d import HashStore
+
+from train.strategies.strategy import Place
+
+TIMEOUT_S: Final = 600.0
+"""Longest wait for the other workers when state is gathered: they do the same at the same time."""
+
+
+def ensure_group(place: Place) -> None:
+    """Makes a process group of this process alone, where a strategy needs one and there is none."""
+    if distributed.is_initialized():
+        return
+    backend = "nccl" if place.device.type == "cuda" else "gloo"
+    distributed.init_process_group(backend, store=HashStore(), rank=0, world_size=1)
+
+
+class Processes:
+    """What workers tell each other besides gradients, over the CPU; a worker that dies ends the wait of the others."""
+
+    def __init__(self, rank: int, workers: int) -> None:
+        """Joins the others, who do the same; a worker alone needs no process group."""
+        self._rank, self._workers = rank, workers
+        self._group: Any = None
+        if workers > 1:
+            self._group = distributed.new_group(backend="gloo", timeout=timedelta(seconds=TIMEOUT_S))
+
+    def agree(self, decide: Callable[[], bool]) -> bool:
+        """Returns what rank 0 decides, on all workers."""
+        if self._workers == 1:
+            return decide()
+        decision = torch.tensor([decide() if self._rank == 0 else False], dtype=torch.uint8)
+        distributed.broadcast(decision, 0, group=self._group)
+        return bool(decision.item())
+
+    def gather(self, value: Any) -> list[Any] | None:
+        """Returns the values of all workers by rank, on rank 0; None on the others."""
+        if self._workers == 1:
+            return [value]
+        found: list[Any] | None = [None] * self._workers if self._rank == 0 else None
+        distributed.gather_object(value, found, dst=0, group=self._group)
+        return found
+
+    def reduce_sum(self, x: Tensor) -> Tensor:
+        """Returns the sum over the workers of a CPU tensor."""
+        if self._workers > 1:
+            x = x.clone()
+            distributed.all_reduce(x, group=self._group)
+        return x
