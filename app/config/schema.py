@@ -42,6 +42,8 @@ def _lenient(node: object) -> object:
     if not isinstance(node, dict):
         return node
     kept = {key: _lenient(value) for key, value in node.items() if not (key == "required" and isinstance(value, list))}
+    if "oneOf" in kept:  # Without required keys, several members may fit.
+        kept["anyOf"] = kept.pop("oneOf")
     if kept.get("type") not in {"integer", "number", "boolean"}:
         return kept
     notes = {key: kept.pop(key) for key in ("default", "description", "title") if key in kept}

@@ -18,6 +18,8 @@ from app.models.saved import META, WEIGHTS, SavedModel
 from app.stores.mlflow_store import ModelRegistry, tracking_uri
 from train.checkpoint import Checkpoints, LearnerState
 from train.model_commands import clone_, list_, register, show
+from train.resume import Progress
+from train.strategies.strategy import TrainedState
 
 RL = Path(__file__).parents[2] / "configs" / "rl.yaml"
 MINE = ["run.trial=mine"]
@@ -32,11 +34,9 @@ def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 def checkpoint(home: Path, updates: int, trial: str = "mine") -> Path:
     state = LearnerState(
-        {"w": torch.full((2,), float(updates))},
-        {"state": {}, "param_groups": []},
+        Progress(TrainedState({"w": torch.full((2,), float(updates))})),
         updates,
         1,
-        torch.get_rng_state(),
         "0123",
         "run",
         factory="a:b",
