@@ -59,12 +59,16 @@ POLICY = ["--set", "models.main.factory=app.models.networks.policy:build", "--se
 DESCRIBED = "models.main.kwargs={observation: {shape: [4]}, action: {choices: 2}"
 
 
-def test_check_refuses_to_train_a_recurrent_model(capsys: pytest.CaptureFixture[str]) -> None:
-    recurrent = [*PLAIN, *POLICY, f"{DESCRIBED}, memory: {{kind: gru, units: 8}}}}"]
-    assert run("check", RL, *recurrent, "--cpus", "2") == 1
+def test_check_refuses_to_train_what_is_no_policy(capsys: pytest.CaptureFixture[str]) -> None:
+    scorer = [*PLAIN, "--set", "models.main.factory=tests.small_policy:Scorer", "--set", "agents.player.model=null"]
+    assert run("check", RL, *scorer, "--cpus", "2") == 1
     message = " ".join(capsys.readouterr().err.split())
-    assert "trainers.main.model: ppo cannot train models.main: it carries a state (state/hidden)" in message
-    assert run("check", RL, *recurrent, "--cpus", "2", "--set", "run.mode=deploy") == 0
+    assert "trainers.main.model: ppo cannot train models.main: it is no policy" in message
+    assert run("check", RL, *scorer, "--cpus", "2", "--set", "run.mode=deploy") == 0
+
+
+def test_check_lets_a_recurrent_model_be_trained() -> None:
+    assert run("check", RL, *PLAIN, *POLICY, f"{DESCRIBED}, memory: {{kind: gru, units: 8}}}}", "--cpus", "2") == 0
 
 
 def test_check_names_what_a_model_is_described_wrongly_with(capsys: pytest.CaptureFixture[str]) -> None:

@@ -13,7 +13,6 @@ from app.models.module import spec_of
 
 RL = Path(__file__).parents[1] / "configs" / "rl.yaml"
 RECURRENT = {"observation": {"shape": [4]}, "action": {"choices": 2}, "memory": {"kind": "lstm", "units": 8}}
-REFUSED = r"trainers\.main\.model: ppo cannot train models\.main: it carries a state \(state/cell, state/hidden\)"
 
 
 def config(factory: str, kwargs: dict[str, Any], mode: str = "train") -> ExperimentConfig:
@@ -26,13 +25,11 @@ def described(kwargs: dict[str, Any], mode: str = "train") -> ExperimentConfig:
     return config("app.models.networks.policy:build", kwargs, mode)
 
 
-def test_a_recurrent_model_is_refused_where_ppo_is_to_train_it() -> None:
+def test_a_recurrent_model_is_built_and_trained() -> None:
     recurrent = described(RECURRENT)
-    with pytest.raises(ConfigError, match=REFUSED):
-        build_models(recurrent)
-    with pytest.raises(ConfigError, match=REFUSED):
-        trained_spec(recurrent, "main")
-    assert list(model_problems(recurrent)) == ["trainers.main.model"]
+    assert list(build_models(recurrent)) == ["main"]
+    assert len(trained_spec(recurrent, "main").states) == 2
+    assert model_problems(recurrent) == {}
 
 
 def test_a_recurrent_model_is_built_where_nobody_trains_it() -> None:
@@ -49,8 +46,12 @@ def test_a_model_without_a_state_is_built_and_trained() -> None:
 
 def test_a_model_that_is_no_policy_is_not_trained() -> None:
     network = config("tests.small_policy:Scorer", {})
-    with pytest.raises(ConfigError, match=r"ppo cannot train models\.main: it is no policy"):
+    refused = r"trainers\.main\.model: ppo cannot train models\.main: it is no policy"
+    with pytest.raises(ConfigError, match=refused):
         build_models(network)
+    with pytest.raises(ConfigError, match=refused):
+        trained_spec(network, "main")
+    assert list(model_problems(network)) == ["trainers.main.model"]
 
 
 def test_a_factory_that_fails_is_named_with_what_it_raised() -> None:

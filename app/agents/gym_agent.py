@@ -46,7 +46,8 @@ class GymAgent(Agent):
     A tick is ``{"observation": …, "reward": r, "action_mask": […]}``, where the reward is that of the previous action
     and the mask is optional; the answer is ``{"action": a}``. Observation, mask and action are lists and numbers, in
     objects where the model has names for its parts. A stop is ``{"observation": final, "reward": r,
-    "terminated": bool, "truncated": bool}``. A start may carry ``{"model_version": "1.57", "greedy": true}``.
+    "terminated": bool, "truncated": bool}``, and it may hold the mask of the final observation. A start may carry
+    ``{"model_version": "1.57", "greedy": true}``.
     """
 
     options = GymOptions
@@ -96,13 +97,13 @@ class GymAgent(Agent):
         self._take_reward(tick)
         unroll = self._unroll
         if unroll is not None:
-            unroll.reached(observation)
+            unroll.reached(observation, mask)
         uniforms = GREEDY if self._greedy else [self.context.rng.random() for _ in range(self._draws)]
         try:
             decision = await self._model.decide(Question(observation, uniforms, mask, self._pinned, self._state))
         except BaseException:
             if unroll is not None:  # The game core goes on without us: what comes next does not follow from here.
-                unroll.cut(RowKind.LOST, observation)
+                unroll.cut(RowKind.LOST, observation, mask)
             raise
         if unroll is not None:
             unroll.decided(Step(observation, self._everything if mask is None else mask, decision, self._state))
@@ -170,9 +171,10 @@ class GymAgent(Agent):
     def _stop(self, stop: dict[str, Any]) -> None:
         terminated, truncated = _boolean(stop, "terminated", False), _boolean(stop, "truncated", False)
         observation = read_observation(stop["observation"], self._spec.inputs) if "observation" in stop else None
+        mask = read_mask(stop.get("action_mask"), self._spec)
         self._take_reward(stop)
         if self._unroll is not None:
-            self._unroll.cut(_end(terminated), observation)
+            self._unroll.cut(_end(terminated), observation, mask)
         if (terminated or truncated) and self._whole:
             self.context.report(self._return, self._ticks)
 

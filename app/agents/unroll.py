@@ -74,38 +74,45 @@ class Unroll:
             self._state = step.decision.state
         self._tick += 1
 
-    def reached(self, observation: Any) -> None:
-        """Notes the next observation: a full trajectory is handed over."""
+    def reached(self, observation: Any, mask: Any = None) -> None:
+        """Notes the next observation, and what is allowed in it: a full trajectory is handed over.
+
+        Args:
+          observation: Nested like the model's.
+          mask: Nested like the model's action; None allows all.
+        """
         if self._ticks is not None and len(self._rows) >= self._ticks:
-            self.cut(RowKind.FULL, observation)
+            self.cut(RowKind.FULL, observation, mask)
 
     def decided(self, step: Step) -> None:
         """Notes what was decided; the row waits for its reward."""
         self._pending = step
 
-    def cut(self, kind: RowKind, observation: Any | None) -> None:
+    def cut(self, kind: RowKind, observation: Any | None, mask: Any = None) -> None:
         """Ends the trajectory and hands it over.
 
         Args:
           kind: How it ends; not ``STEP``.
           observation: State reached after the last row; None where it never arrived. Then the last state that did
             arrive takes its place, and a row that was acted in it is dropped; a terminated one loses nothing.
+          mask: What is allowed in that state, nested like the model's action; None allows all.
         """
         rows, self._rows = self._rows, []
         pending, self._pending = self._pending, None
         state = self._state
         if observation is None and pending is not None:
-            observation = pending.observation
+            observation, mask = pending.observation, pending.mask
         if not rows:
             return
         if observation is None:
-            observation, state = rows[-1].observation, rows[-1].state
+            observation, mask, state = rows[-1].observation, rows[-1].action_mask, rows[-1].state
             if kind is not RowKind.TERMINATED:
                 del rows[-1]
         if rows:
             last = rows[-1]
             nothing = Decision(last.action, 0.0, 0.0, Version(last.generation, last.version))
-            end = self._row(Step(observation, last.action_mask, nothing, state), 0.0, kind)
+            allowed = everything_like(last.action_mask) if mask is None else mask
+            end = self._row(Step(observation, allowed, nothing, state), 0.0, kind)
             rows.append(end._replace(tick=last.tick + 1))
             self._emit(rows)
 
@@ -146,6 +153,15 @@ class Unroll:
             step.observation, action, step.mask, step.state, reward, log_prob, value, int(kind), weight,
             version.generation, version.number, self._episode, self._tick,
         )  # fmt: skip
+
+
+def everything_like(mask: Any) -> Any:
+    """Returns the mask of the same structure that allows every choice."""
+    if isinstance(mask, dict):
+        return {name: everything_like(part) for name, part in mask.items()}
+    if isinstance(mask, tuple):
+        return tuple(everything_like(part) for part in mask)
+    return None if mask is None else np.ones_like(mask)
 
 
 def _column(values: list[Any]) -> Tree:

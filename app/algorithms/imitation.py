@@ -4,8 +4,56 @@ Behaviour cloning; MARWIL (Wang et al., 2018); CQL (Kumar et al., 2020), https:/
 (Kostrikov et al., 2022), https://arxiv.org/abs/2110.06169.
 """
 
+from dataclasses import dataclass
+from typing import NamedTuple
+
 import torch
 from torch import Tensor
+
+from app.algorithms.worth import Worth, check_rows
+
+
+class CloningLoss(NamedTuple):
+    """Sums over the rows that count; divide by the sum of the weights."""
+
+    total: Tensor
+    policy: Tensor
+    value: Tensor
+    entropy: Tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Cloning:
+    """The likelihood of recorded actions: of all alike (behaviour cloning), or of better ones more (MARWIL)."""
+
+    advantage_scale: float
+    """How sharply better actions are preferred: rows weigh exp(advantage · scale); 0 is behaviour cloning."""
+    largest_weight: float
+    """Largest weight of a row."""
+    value_coef: float
+    """Weight of half the squared error of the value."""
+    entropy_coef: float
+    """Weight of the entropy bonus."""
+
+    def __call__(self, log_prob: Tensor, entropy: Tensor, value: Tensor, worth: Worth) -> CloningLoss:
+        """Returns the loss terms summed over the rows that count.
+
+        Args:
+          log_prob: Log-probability of the recorded actions under the current policy, [B].
+          entropy: Entropy of the current policy, [B].
+          value: Current values, [B].
+          worth: What was done, [B].
+
+        Raises:
+          ValueError: The shapes differ.
+        """
+        check_rows(log_prob, entropy, value, *worth)
+        better = advantage_weights(worth.advantage, self.advantage_scale, self.largest_weight)
+        policy_loss = behaviour_cloning_loss(log_prob, worth.weight * better)
+        value_loss = 0.5 * (worth.weight * (value - worth.target_value.detach()).square()).sum()
+        entropy_sum = (worth.weight * entropy).sum()
+        total = policy_loss + self.value_coef * value_loss - self.entropy_coef * entropy_sum
+        return CloningLoss(total, policy_loss, value_loss, entropy_sum)
 
 
 def behaviour_cloning_loss(log_prob: Tensor, weight: Tensor) -> Tensor:

@@ -1,29 +1,27 @@
-"""One update of a policy on flat rows, the same on one worker and on many."""
+"""One update of a policy on rows of trajectories, the same on one worker and on many."""
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Final, NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from app.algorithms.batch_columns import Batch, BatchColumns, at, masks_at
 from app.algorithms.contract import Learned, taken
+from app.algorithms.descent import Descent, ReduceSum
 from app.algorithms.estimators import Estimator, Played
+from app.algorithms.normalising import observe
+from app.algorithms.passes import Pass, RowPass, SequencePass, SequenceSettings
 from app.algorithms.stepper import Stepper
 from app.algorithms.worth import PolicyLoss, Worth
-from app.errors import NonFiniteLossError
-from app.models.columns import mask_columns, nested_parts
 from app.models.distributions.action import log_prob, log_prob_and_entropy
-from app.models.module import call
 from app.models.spec import ModelSpec
 
-ReduceSum = Callable[[Tensor], Tensor]
-"""Adds a tensor up over all workers; the identity where there is but one."""
+__all__ = ["PolicyLearner", "PolicySettings", "ReduceSum", "policy_problem"]
 
-
-LOSSES: Final = ("total", "policy", "value")
-"""Terms whose metrics are called ``loss_…``; others go by their own name."""
+KL_STOP_FACTOR = 1.5
+"""How far the divergence of one minibatch may lie above what is allowed on average."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,41 +37,25 @@ class PolicySettings:
     epochs: int
     minibatches: int
     """Optimizer steps of one epoch, the same on all workers."""
+    sequences: SequenceSettings | None = None
+    """How a network with a state is led over a batch; None where it has none."""
+    largest_kl: float | None = None
+    """Divergence from the policy that acted at which the rest of the update is left out; None never does so."""
+    running_scale: float | None = None
+    """Share of each batch in the running mean square that advantages are divided by the root of; None divides by
+    nothing."""
 
 
 def policy_problem(spec: ModelSpec) -> str | None:
     """Returns why ``PolicyLearner`` cannot train a model; None where it can."""
-    if not spec.is_policy:
-        return "it is no policy: its spec has outputs and no action"
-    if len(spec.states):
-        paths = ", ".join(spec.states.columns("state"))
-        return f"it carries a state ({paths}), got a recurrent model, allowed is one whose ticks stand alone"
-    return None
-
-
-class Rows(NamedTuple):
-    """The rows that count, and what they were worth."""
-
-    observation: list[Tensor]
-    """By leaves, each [N, …]."""
-    action: list[Tensor]
-    """By leaves, each [N, …]."""
-    mask: list[Tensor | None]
-    """By leaves of the action, each bool [N, choices]; None where there are no choices."""
-    worth: Worth
-
-    def at(self, rows: Tensor) -> "Rows":
-        """Returns these rows alone."""
-        return Rows(
-            [leaf[rows] for leaf in self.observation],
-            [leaf[rows] for leaf in self.action],
-            [None if leaf is None else leaf[rows] for leaf in self.mask],
-            Worth(*(column[rows] for column in self.worth)),
-        )
+    return None if spec.is_policy else "it is no policy: its spec has outputs and no action"
 
 
 class PolicyLearner:
-    """Learns from a player's own games: what they were worth, and then some optimizer steps."""
+    """Learns from rows of trajectories: what they were worth, and then some optimizer steps.
+
+    They may be a player's own newest games, those of older versions, or somebody else's: estimator and loss know.
+    """
 
     def __init__(
         self,
@@ -97,16 +79,20 @@ class PolicyLearner:
         Raises:
           ValueError: It cannot learn such a model.
         """
-        if problem := policy_problem(spec):
+        problem = policy_problem(spec)
+        if problem is None and len(spec.states) and settings.sequences is None:
+            problem = "it carries a state, and the settings do not say how its trajectories are cut"
+        if problem:
             raise ValueError(f"a policy learner cannot train the model: {problem}")
         self._spec = spec
-        self._columns = {name: part.columns(name) for name, part in nested_parts(spec).items()}
-        self._masked = mask_columns(spec)
+        self._columns = BatchColumns(spec)
         self._module = module
         self._stepper = stepper
         self._settings = settings
         self._workers = workers
         self._reduce_sum = reduce_sum
+        self._mean_square = torch.zeros((), dtype=torch.float64)
+        """Running mean square of the advantages; 0 before the first batch."""
 
     def update(self, batch: Mapping[str, Tensor], shuffle: torch.Generator) -> Learned:
         """Learns from a batch; see ``Learner``.
@@ -120,115 +106,96 @@ class PolicyLearner:
         Raises:
           NonFiniteLossError: A loss or gradient is NaN or infinite; the step that would have spread it was not taken.
         """
-        rows, explained = self._rows(batch)
-        sums: dict[str, Tensor] = {}
-        norms: list[float] = []
-        steps = 0
+        observe(self._module, self._columns.leaves(batch, "observation"), batch["weight"], self._reduce_sum)
+        led = self._pass(batch)
+        worth, explained = self._worth(batch, led)
+        descent = Descent(self._stepper, self._workers, self._reduce_sum)
         for _ in range(self._settings.epochs):
-            chunks = self._chunks(len(rows.worth.weight), shuffle)
-            sizes = self._reduce_sum(torch.tensor([float(len(chunk)) for chunk in chunks]))
-            for chunk, size in zip(chunks, sizes.tolist(), strict=True):
-                if size == 0:
-                    continue  # On all workers alike: the size is that of all of them.
-                loss, norm = self._step(rows, chunk, size)
-                for name, part in loss.items():
-                    sums[name] = sums.get(name, torch.zeros(())) + part.detach().cpu() / size
-                steps += 1
-                if norm is not None:
-                    norms.append(norm)
-        if steps == 0:
-            return Learned({})
-        means = (self._reduce_sum(torch.stack(list(sums.values()))) / steps).tolist()
-        return Learned(
-            {_metric(name): mean for name, mean in zip(sums, means, strict=True)}
-            | {
-                "grad_norm": sum(norms) / len(norms) if norms else 0.0,
-                "explained_variance": explained,
-                "optimizer_steps": float(len(norms)),
-            }
-        )
+            if not self._epoch(descent, batch, led, worth, shuffle):
+                break
+        metrics = descent.metrics()
+        return Learned(metrics | {"explained_variance": explained} if metrics else {})
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Returns nothing: all that the next update depends on is in the network and its optimizer."""
-        return {}
+        """Returns the running scale of advantages, where there is one."""
+        return {} if self._settings.running_scale is None else {"advantage_mean_square": self._mean_square.clone()}
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
-        """Takes nothing; see ``Learner``."""
-        taken(state, {}, "a policy learner")
+        """Goes on from a state; see ``Learner``."""
+        fitting = taken(state, self.state_dict(), "a policy learner")
+        if fitting:
+            self._mean_square = fitting["advantage_mean_square"].clone()
 
-    def _rows(self, batch: Mapping[str, Tensor]) -> tuple[Rows, float]:
-        """Returns the rows that count with normalised advantages, and how much of the returns the value explains."""
+    def _pass(self, batch: Batch) -> Pass:
+        if self._settings.sequences is None or not len(self._spec.states):
+            return RowPass(self._module, self._spec, batch)
+        return SequencePass(self._module, self._spec, batch, self._settings.sequences)
+
+    def _epoch(self, descent: Descent, batch: Batch, led: Pass, worth: Worth, shuffle: torch.Generator) -> bool:
+        """Goes once over the batch, and returns whether the policy may change further."""
+        # As many minibatches as every worker makes; some may be empty.
+        chunks = torch.randperm(led.units, generator=shuffle).tensor_split(self._settings.minibatches)
+        sizes = self._reduce_sum(torch.tensor([float(led.size(chunk)) for chunk in chunks]))
+        for chunk, size in zip(chunks, sizes.tolist(), strict=True):
+            if size == 0:
+                continue  # On all workers alike: the size is that of all of them.
+            terms = self._terms(batch, led, worth, chunk)
+            if self._has_gone_too_far(terms, size):
+                return False
+            descent.step(terms, size)
+        return True
+
+    def _terms(self, batch: Batch, led: Pass, worth: Worth, chunk: Tensor) -> dict[str, Tensor]:
+        rows, (*dist_inputs, value) = led.learned(chunk)
+        actions = at(self._columns.leaves(batch, "action"), rows)
+        masks = masks_at(self._columns.masks(batch), rows)
+        probability, entropy = log_prob_and_entropy(self._spec.actions, dist_inputs, actions, masks)
+        return self._settings.loss(probability, entropy, value, worth.at(rows))._asdict()
+
+    def _has_gone_too_far(self, terms: Mapping[str, Tensor], size: float) -> bool:
+        largest = self._settings.largest_kl
+        if largest is None:
+            return False
+        divergence = float(self._reduce_sum(terms["kl"].detach().cpu().double())) / size
+        return divergence > KL_STOP_FACTOR * largest
+
+    def _worth(self, batch: Batch, led: Pass) -> tuple[Worth, float]:
+        """Returns what the rows were worth, and how much of the returns the value explains."""
         with torch.no_grad():
-            *dist_inputs, value = self._forward(self._leaves(batch, "observation"))
+            *dist_inputs, value = led.everything()
             log_ratio = self._log_ratio(batch, dist_inputs) if self._settings.estimator.wants_log_ratio else None
-        value_cpu = value.float().cpu()
-        estimate = self._settings.estimator(Played(batch["reward"].cpu(), batch["kind"].cpu(), value_cpu, log_ratio))
-        counted = torch.nonzero(batch["weight"].cpu() > 0).squeeze(1)
-        advantage, target = estimate.advantage[counted], estimate.target_value[counted]
+        value = value.float().cpu()
+        estimate = self._settings.estimator(Played(batch["reward"].cpu(), batch["kind"].cpu(), value, log_ratio))
+        counted = batch["weight"].cpu() > 0
         # In float64: in float32 nothing would be left of a small spread around a large mean.
-        a, t, error = advantage.double(), target.double(), (target - value_cpu[counted]).double()
-        moments = torch.stack([torch.ones_like(a), a, a.square(), t, t.square(), error.square()]).sum(1)
+        a, t, v = (x[counted].double() for x in (estimate.advantage, estimate.target_value, value))
+        moments = torch.stack([torch.ones_like(a), a, a.square(), t, t.square(), (t - v).square()]).sum(1)
         count, mean, square, target_mean, target_square, unexplained = _means(self._reduce_sum(moments))
         variance = max(target_square - target_mean**2, 0.0)
         explained = 1 - unexplained / variance if count and variance > 0 else 0.0
+        advantage = estimate.advantage
         if self._settings.normalise:
             advantage = (advantage - mean) / (math.sqrt(max(square - mean**2, 0.0)) + 1e-8)
+        if self._settings.running_scale is not None:
+            advantage = advantage / (self._scale(square, count) + 1e-8)
         device = batch["reward"].device
-        counted = counted.to(device)
-        worth = Worth(
-            behaviour_log_prob=batch["log_prob"][counted],
-            advantage=advantage.to(device),
-            target_value=target.to(device),
-            weight=batch["weight"][counted],
-        )
-        observation, action = ([leaf[counted] for leaf in self._leaves(batch, n)] for n in ("observation", "action"))
-        masks = [None if leaf is None else leaf[counted] for leaf in self._masks(batch)]
-        return Rows(observation, action, masks, worth), explained
+        advantage, target = advantage.to(device), estimate.target_value.to(device)
+        return Worth(batch["log_prob"], advantage, target, batch["weight"], value.to(device)), explained
 
-    def _log_ratio(self, batch: Mapping[str, Tensor], dist_inputs: list[Tensor]) -> Tensor:
+    def _scale(self, square: float, count: float) -> float:
+        """Returns the root of the running mean square, after a batch that had this one."""
+        if count and self._settings.running_scale is not None:
+            share = self._settings.running_scale if float(self._mean_square) > 0 else 1.0
+            self._mean_square = self._mean_square.lerp(torch.tensor(square, dtype=torch.float64), share)
+        return math.sqrt(float(self._mean_square))
+
+    def _log_ratio(self, batch: Batch, dist_inputs: list[Tensor]) -> Tensor:
         """Returns the log-ratio of the present to the behaviour probability of each action, on the CPU, [N]."""
-        taken = self._leaves(batch, "action")
-        present = log_prob(self._spec.actions, dist_inputs, taken, self._masks(batch))
+        actions = self._columns.leaves(batch, "action")
+        present = log_prob(self._spec.actions, dist_inputs, actions, self._columns.masks(batch))
         return (present - batch["log_prob"]).float().cpu()
-
-    def _leaves(self, batch: Mapping[str, Tensor], part: str) -> list[Tensor]:
-        return [batch[name] for name in self._columns[part]]
-
-    def _masks(self, batch: Mapping[str, Tensor]) -> list[Tensor | None]:
-        return [batch[name] > 0 if name in self._masked else None for name in self._columns["action_mask"]]
-
-    def _forward(self, observation: list[Tensor]) -> list[Tensor]:
-        """Returns the inputs of the action's distribution by leaves, and the value behind them."""
-        return call(self._module, self._spec, observation, [])[0]
-
-    def _chunks(self, rows: int, shuffle: torch.Generator) -> list[Tensor]:
-        """Splits a permutation of the rows into as many minibatches as every worker makes; some may be empty."""
-        return list(torch.randperm(rows, generator=shuffle).tensor_split(self._settings.minibatches))
-
-    def _step(self, rows: Rows, chunk: Tensor, size: float) -> tuple[dict[str, Tensor], float | None]:
-        """Takes one optimizer step on a minibatch of ``size`` rows over all workers."""
-        part = rows.at(chunk.to(rows.worth.weight.device))
-        *dist_inputs, value = self._forward(part.observation)
-        taken, entropy = log_prob_and_entropy(self._spec.actions, dist_inputs, part.action, part.mask)
-        terms = self._settings.loss(taken, entropy, value, part.worth)._asdict()
-        norm = self._stepper.step(terms["total"] * self._workers / size)
-        if norm is not None and not math.isfinite(norm):
-            raise NonFiniteLossError(_diagnosis(terms, norm))
-        return terms, norm
-
-
-def _metric(term: str) -> str:
-    return f"loss_{term}" if term in LOSSES else term
 
 
 def _means(sums: Tensor) -> list[float]:
     count, *rest = sums.tolist()
     return [count, *(x / count if count else 0.0 for x in rest)]
-
-
-def _diagnosis(terms: Mapping[str, Tensor], norm: float) -> str:
-    sums = ", ".join(f"{name} {value.item():g}" for name, value in terms.items())
-    return (
-        f"the gradient norm is {norm:g} (sums over the minibatch: {sums}); the weights before this step are good. "
-        "Look for rewards or observations without bound, or lower trainers.<name>.optimizer.learning_rate"
-    )

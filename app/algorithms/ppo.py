@@ -1,4 +1,7 @@
-"""Proximal policy optimization, clipped (Schulman et al., 2017), https://arxiv.org/abs/1707.06347."""
+"""Proximal policy optimization, clipped (Schulman et al., 2017), https://arxiv.org/abs/1707.06347.
+
+With the dual clip of Ye et al. (2020), https://arxiv.org/abs/1912.09729, and a clipped value where they are wanted.
+"""
 
 from dataclasses import dataclass
 from typing import NamedTuple
@@ -32,6 +35,10 @@ class ClippedPolicy:
     """Weight of the squared error of the value."""
     entropy_coef: float
     """Weight of the entropy bonus."""
+    dual_clip: float | None = None
+    """Largest loss of a bad action, as a multiple of its advantage, however likely it became; None bounds nothing."""
+    value_clip: float | None = None
+    """Largest change of a value in one update that lowers its loss; None bounds nothing."""
 
     def __call__(self, log_prob: Tensor, entropy: Tensor, value: Tensor, worth: Worth) -> PpoLoss:
         """Returns the loss terms summed over the rows that count.
@@ -50,11 +57,25 @@ class ClippedPolicy:
         ratio = log_ratio.exp()
         clipped_ratio = ratio.clamp(1 - self.clip_epsilon, 1 + self.clip_epsilon)
         weight = worth.weight
-        policy_loss = -(weight * torch.minimum(ratio * worth.advantage, clipped_ratio * worth.advantage)).sum()
-        value_loss = (weight * (value - worth.target_value).square()).sum()
+        gain = torch.minimum(ratio * worth.advantage, clipped_ratio * worth.advantage)
+        if self.dual_clip is not None:
+            floored = torch.maximum(gain, self.dual_clip * worth.advantage)
+            gain = torch.where(worth.advantage < 0, floored, gain)
+        policy_loss = -(weight * gain).sum()
+        value_loss = (weight * self._squared_errors(value, worth)).sum()
         entropy_sum = (weight * entropy).sum()
         with torch.no_grad():
             clip_fraction = (weight * ((ratio - 1).abs() > self.clip_epsilon)).sum()
             kl = (weight * (ratio - 1 - log_ratio)).sum()
         total = policy_loss + self.value_coef * value_loss - self.entropy_coef * entropy_sum
         return PpoLoss(total, policy_loss, value_loss, entropy_sum, clip_fraction, kl)
+
+    def _squared_errors(self, value: Tensor, worth: Worth) -> Tensor:
+        """Returns the squared errors of the values, the larger of the clipped and the free one, [B]."""
+        squares = (value - worth.target_value).square()
+        if self.value_clip is None:
+            return squares
+        if worth.value_before is None:
+            raise ValueError("a clipped value needs the values before the update, got none")
+        near = worth.value_before + (value - worth.value_before).clamp(-self.value_clip, self.value_clip)
+        return torch.maximum(squares, (near - worth.target_value).square())

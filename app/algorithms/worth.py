@@ -16,6 +16,15 @@ class Worth(NamedTuple):
     """Return that the value should predict."""
     weight: Tensor
     """1 for rows that count, 0 for masked ones."""
+    value_before: Tensor | None = None
+    """Value that the network gave before the update; None where no loss asks for it."""
+
+    def at(self, rows: Tensor) -> "Worth":
+        """Returns these rows alone."""
+        before = None if self.value_before is None else self.value_before[rows]
+        return Worth(
+            self.behaviour_log_prob[rows], self.advantage[rows], self.target_value[rows], self.weight[rows], before
+        )
 
 
 class LossTerms(Protocol):
@@ -32,12 +41,12 @@ class PolicyLoss(Protocol):
         """Returns named sums over the rows that count."""
 
 
-def check_rows(*columns: Tensor) -> None:
-    """Does nothing where all columns have one shape [B].
+def check_rows(*columns: Tensor | None) -> None:
+    """Does nothing where all columns that are there have one shape [B].
 
     Raises:
       ValueError: They have not.
     """
-    shapes = {tuple(x.shape) for x in columns}
-    if len(shapes) != 1 or columns[0].ndim != 1:
+    shapes = {tuple(x.shape) for x in columns if x is not None}
+    if len(shapes) != 1 or len(next(iter(shapes))) != 1:
         raise ValueError(f"a policy loss needs one shape [B], got {sorted(shapes)}")

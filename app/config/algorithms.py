@@ -1,4 +1,4 @@
-"""Algorithms: how rows are learned from."""
+"""Algorithms that learn from rows of trajectories: how a policy is made of them."""
 
 from typing import Annotated, Literal
 
@@ -7,8 +7,8 @@ from pydantic import Discriminator, Field, Tag
 from app.config.base import Config
 
 
-class OnPolicy(Config):
-    """What all algorithms that learn from their own, newest games share."""
+class FromTrajectories(Config):
+    """What all algorithms that learn from rows of trajectories share."""
 
     gamma: float = Field(0.99, gt=0, le=1)
     """Discount per tick."""
@@ -25,8 +25,32 @@ class OnPolicy(Config):
     minibatch_rows: int = Field(256, ge=1)
     """Rows of one optimizer step."""
 
+    sequence_ticks: int = Field(32, ge=1)
+    """Of a model with a state: longest run of ticks that gradients go back through."""
 
-class Ppo(OnPolicy):
+    burn_in_ticks: int = Field(0, ge=0)
+    """Of a model with a state: ticks in front of such a run, where the trajectory has them, that bring the stored state
+    up to date and teach nothing."""
+
+
+class Clipped(FromTrajectories):
+    """What the algorithms with the clipped surrogate of PPO share."""
+
+    clip_epsilon: float = Field(0.2, gt=0)
+    """Largest change of an action's probability that is still rewarded, as a ratio minus 1."""
+
+    dual_clip: float | None = Field(None, gt=1)
+    """Largest loss of a bad action, as a multiple of its advantage (Ye et al., 2020); null bounds nothing."""
+
+    value_clip: float | None = Field(None, gt=0)
+    """Largest change of a value in one update that lowers its loss; null bounds nothing."""
+
+    largest_kl: float | None = Field(None, gt=0)
+    """Divergence from the policy that acted, in nats; where a minibatch exceeds 1.5 times this, the rest of the update
+    is left out. null never does so."""
+
+
+class Ppo(Clipped):
     """Clipped PPO (Schulman et al., 2017)."""
 
     kind: Literal["ppo"] = "ppo"
@@ -34,14 +58,11 @@ class Ppo(OnPolicy):
     gae_lambda: float = Field(0.95, ge=0, le=1)
     """Mixing of one-step (0) and Monte Carlo (1) returns."""
 
-    clip_epsilon: float = Field(0.2, gt=0)
-    """Largest change of an action's probability that is still rewarded, as a ratio minus 1."""
-
     epochs: int = Field(4, ge=1)
     """Passes over each batch."""
 
 
-class A2c(OnPolicy):
+class A2c(FromTrajectories):
     """Advantage actor-critic (Mnih et al., 2016): one pass over each batch, as it was played."""
 
     kind: Literal["a2c"] = "a2c"
@@ -53,7 +74,7 @@ class A2c(OnPolicy):
     """Whether advantages are brought to mean 0 and deviation 1."""
 
 
-class Traced(OnPolicy):
+class Traced(Config):
     """What the algorithms that correct for older policies share: V-trace (Espeholt et al., 2018)."""
 
     trace_lambda: float = Field(1.0, ge=0, le=1)
@@ -66,19 +87,52 @@ class Traced(OnPolicy):
     """Largest importance ratio of the trace."""
 
 
-class Impala(Traced):
+class Impala(Traced, FromTrajectories):
     """IMPALA (Espeholt et al., 2018): the actor-critic loss on V-trace's targets."""
 
     kind: Literal["impala"] = "impala"
 
 
-class Appo(Traced):
+class Appo(Traced, Clipped):
     """Asynchronous PPO: the clipped surrogate on V-trace's advantages."""
 
     kind: Literal["appo"] = "appo"
 
-    clip_epsilon: float = Field(0.2, gt=0)
-    """Largest change of an action's probability that is still rewarded, as a ratio minus 1."""
+
+class Bc(FromTrajectories):
+    """Behaviour cloning: recorded actions become likely."""
+
+    kind: Literal["bc"] = "bc"
+
+    gae_lambda: float = Field(1.0, ge=0, le=1)
+    """Mixing of one-step (0) and Monte Carlo (1) returns in the targets of the value."""
+
+    value_coef: float = Field(0.0, ge=0)
+    """Weight of the value loss; above 0 the value is ready for an algorithm that goes on from here."""
+
+    entropy_coef: float = Field(0.0, ge=0)
+    """Weight of the entropy bonus."""
+
+
+class Marwil(FromTrajectories):
+    """MARWIL (Wang et al., 2018): recorded actions become likely, the better the more."""
+
+    kind: Literal["marwil"] = "marwil"
+
+    gae_lambda: float = Field(1.0, ge=0, le=1)
+    """Mixing of one-step (0) and Monte Carlo (1) returns."""
+
+    advantage_scale: float = Field(1.0, ge=0)
+    """How sharply better actions are preferred; 0 is behaviour cloning."""
+
+    largest_weight: float = Field(20.0, gt=0)
+    """Largest weight of a row."""
+
+    scale_share: float = Field(0.01, gt=0, le=1)
+    """Share of each batch in the running mean square by whose root advantages are divided."""
+
+    entropy_coef: float = Field(0.0, ge=0)
+    """Weight of the entropy bonus."""
 
 
 def _kind(value: object) -> object:
@@ -86,10 +140,14 @@ def _kind(value: object) -> object:
     return value.get("kind", "ppo") if isinstance(value, dict) else getattr(value, "kind", "ppo")
 
 
+TrajectoryAlgorithm = Ppo | A2c | Impala | Appo | Bc | Marwil
+
 Algorithm = Annotated[
     Annotated[Ppo, Tag("ppo")]
     | Annotated[A2c, Tag("a2c")]
     | Annotated[Impala, Tag("impala")]
-    | Annotated[Appo, Tag("appo")],
+    | Annotated[Appo, Tag("appo")]
+    | Annotated[Bc, Tag("bc")]
+    | Annotated[Marwil, Tag("marwil")],
     Discriminator(_kind),
 ]

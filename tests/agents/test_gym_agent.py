@@ -385,3 +385,12 @@ async def test_what_others_may_look_at_is_on_the_board() -> None:
     await play.tick(1)
     assert play.agent.context.board.get("reward") == 101
     assert play.agent.context.board.get("decision") == Decision(1, -0.7, 3.0, CURRENT)
+
+
+async def test_the_mask_of_the_state_reached_stands_in_the_bootstrap_row() -> None:
+    play = Play(unroll_ticks=2)
+    await play.agent.on_start(None)
+    for at in range(3):
+        await play.tick(at, action_mask=[1, 1 - at % 2] if at < 2 else [0, 1])
+    await play.stop(3, terminated=False, truncated=True, action_mask=[1, 0])
+    assert [rows[-1].action_mask.tolist() for rows in play.emitted] == [[False, True], [True, False]]

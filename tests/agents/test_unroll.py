@@ -3,7 +3,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.agents.unroll import Row, Step, Unroll
+from app.agents.unroll import Row, Step, Unroll, everything_like
 from app.models.question import Decision
 from app.types import RowKind, Version
 
@@ -174,3 +174,40 @@ def test_every_tick_is_one_row_that_counts(ticks: int | None, length: int, kind:
     assert [row.reward for row in steps] == [101.0 + t for t in range(length)]
     assert all(rows[-1].kind != RowKind.STEP and len(rows) >= 2 for rows in emitted)
     assert all(len(rows) == ticks + 1 for rows in emitted[:-1] if ticks is not None)
+
+
+def masks_at_the_end(emitted: list[list[Row]]) -> list[list[bool]]:
+    return [rows[-1].action_mask.tolist() for rows in emitted]
+
+
+def test_a_bootstrap_row_holds_what_was_allowed_in_the_state_that_was_reached() -> None:
+    game = Game(ticks=2)
+    game.play(2)
+    game.unroll.reward(1.0)
+    game.unroll.reached(observation(2), np.array([False, True]))
+    game.unroll.decided(step(2))
+    game.unroll.reward(1.0)
+    game.unroll.cut(RowKind.TRUNCATED, observation(3), np.array([True, False]))
+    assert masks_at_the_end(game.emitted) == [[False, True], [True, False]]
+
+
+def test_everything_is_allowed_in_a_state_whose_mask_never_came() -> None:
+    game = Game()
+    game.play(2)  # In the last row acted, one choice alone was allowed.
+    game.unroll.reward(1.0)
+    game.unroll.cut(RowKind.TRUNCATED, observation(2))
+    assert masks_at_the_end(game.emitted) == [[True, True]]
+
+
+def test_the_mask_of_a_state_that_was_acted_in_goes_with_it_into_the_bootstrap_row() -> None:
+    game = Game().play(4)
+    game.unroll.cut(RowKind.LOST, None)  # The reward of tick 3 never came.
+    assert seen(game.emitted[0])[-1] == 3
+    assert masks_at_the_end(game.emitted) == [[True, False]]
+
+
+def test_nested_masks_are_allowed_leaf_by_leaf() -> None:
+    mask = {"go": None, "pick": (np.array([True, False]), np.array([False, True, True]))}
+    allowed = everything_like(mask)
+    assert allowed["go"] is None
+    assert [leaf.tolist() for leaf in allowed["pick"]] == [[True] * 2, [True] * 3]

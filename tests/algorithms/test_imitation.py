@@ -1,9 +1,18 @@
+import math
+
 import pytest
 import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.algorithms.imitation import advantage_weights, behaviour_cloning_loss, conservative_penalty, expectile_loss
+from app.algorithms.imitation import (
+    Cloning,
+    advantage_weights,
+    behaviour_cloning_loss,
+    conservative_penalty,
+    expectile_loss,
+)
+from app.algorithms.worth import Worth
 
 
 def test_cloning_is_the_likelihood_of_the_rows_that_count() -> None:
@@ -49,3 +58,18 @@ def test_a_high_expectile_lies_near_the_best_and_is_where_its_gradient_vanishes(
     over, under = (values - guess).clamp(min=0).sum(), (guess - values).clamp(min=0).sum()
     assert (0.9 * over).item() == pytest.approx((0.1 * under).item(), rel=1e-3)
     assert guess.item() > values.mean().item()
+
+
+def worth(advantage: list[float], target: list[float], weight: list[float]) -> Worth:
+    return Worth(torch.zeros(len(weight)), torch.tensor(advantage), torch.tensor(target), torch.tensor(weight))
+
+
+def test_cloning_by_hand() -> None:
+    rows = worth([1.0, 100.0, 7.0], [2.0, 0.0, 0.0], [1.0, 1.0, 0.0])
+    log_prob, entropy, value = torch.tensor([-0.5, -0.1, -9.0]), torch.ones(3), torch.tensor([1.0, 0.0, 9.0])
+    plain = Cloning(0.0, 1.0, value_coef=0.0, entropy_coef=0.0)(log_prob, entropy, value, rows)
+    assert plain.total.item() == plain.policy.item() == pytest.approx(0.6)
+    weighted = Cloning(1.0, 20.0, value_coef=0.5, entropy_coef=0.1)(log_prob, entropy, value, rows)
+    assert weighted.policy.item() == pytest.approx(math.e * 0.5 + 20 * 0.1)
+    assert weighted.value.item() == pytest.approx(0.5)
+    assert weighted.total.item() == pytest.approx(math.e * 0.5 + 2 + 0.25 - 0.2)

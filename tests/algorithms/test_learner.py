@@ -10,10 +10,11 @@ from torch import Tensor, nn
 
 from app.algorithms.estimators import Gae
 from app.algorithms.gae import gae
+from app.algorithms.imitation import Cloning
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.ppo import ClippedPolicy
 from app.algorithms.stepper import PlainStepper
-from app.errors import NonFiniteLossError
+from app.errors import CheckpointError, NonFiniteLossError
 from app.models.distributions.categorical import choose, log_softmax
 from app.models.module import spec_of
 from app.types import RowKind
@@ -347,3 +348,48 @@ def test_workers_without_any_row_that_counts_agree_that_there_is_nothing_to_lear
     workers, module = Workers(2), small_policy()
     assert workers.update([masked(batch_of(TICKS, module))] * 2, SETTINGS) == [{}, {}]
     assert torch.equal(parameters_of(workers.modules[0]), parameters_of(module))
+
+
+def test_an_update_ends_once_the_policy_has_gone_too_far() -> None:
+    module = small_policy()
+    batch = batch_of(TICKS, module)
+    stopped = replace(SETTINGS, epochs=50, largest_kl=0.01)
+    metrics = learner_of(module, stopped, rate=1.0).update(batch, shuffle()).metrics
+    assert 1 <= metrics["optimizer_steps"] < 10
+    free = learner_of(small_policy(), replace(SETTINGS, epochs=10), rate=1.0).update(batch, shuffle()).metrics
+    assert free["optimizer_steps"] == 10
+
+
+def test_advantages_are_divided_by_a_running_scale_that_goes_on_after_a_restart() -> None:
+    settings = replace(SETTINGS, normalise=False, running_scale=0.5, loss=Cloning(1.0, 20.0, 0.0, 0.0))
+    first, second = learner_of(small_policy(), settings), learner_of(small_policy(), settings)
+    batch = batch_of(TICKS, small_policy())
+    first.update(batch, shuffle())
+    second.load_state_dict(first.state_dict())
+    assert first.state_dict()["advantage_mean_square"] > 0
+    batch["reward"] *= 3
+    assert (
+        first.update(batch, shuffle()).metrics["loss_total"]
+        != learner_of(small_policy(), settings).update(batch, shuffle()).metrics["loss_total"]
+    )
+    second.update(batch, shuffle())
+    assert first.state_dict() == second.state_dict()
+
+
+def test_a_state_of_another_learner_is_refused() -> None:
+    with pytest.raises(CheckpointError, match=r"none of a policy learner, wrong are target\.weight"):
+        learner_of(small_policy()).load_state_dict({"target.weight": torch.zeros(1)})
+
+
+def test_cloning_finds_the_recorded_action_and_leaves_rows_that_do_not_count() -> None:
+    module = small_policy()
+    settings = replace(SETTINGS, normalise=False, epochs=60, loss=Cloning(0.0, 1.0, 0.0, 0.0))
+    ticks = [tick._replace(action=int(tick.observation[0] > 0)) for tick in TICKS]
+    batch = batch_of(ticks, module)
+    wrong = batch_of([tick._replace(action=1 - tick.action) for tick in ticks], module)
+    wrong["weight"].zero_()
+    both = {name: torch.cat([batch[name], wrong[name]]) for name in batch}
+    learner_of(module, settings, rate=0.5).update(both, shuffle())
+    greedy = module(batch["observation"]).dist_inputs.argmax(1)
+    counted = batch["weight"] > 0
+    assert greedy[counted].tolist() == batch["action"][counted].tolist()

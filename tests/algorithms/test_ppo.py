@@ -85,3 +85,31 @@ def test_columns_of_unlike_shapes_are_refused() -> None:
         LOSS(one, one, two, Worth(one, one, one, one))
     with pytest.raises(ValueError, match=r"one shape \[B\]"):  # [B, 1] against [B] would broadcast to [B, B].
         LOSS(two, two, two[:, None], Worth(two, two, two, two))
+
+
+def test_a_bad_action_costs_no_more_than_the_dual_clip_allows() -> None:
+    loss = ClippedPolicy(0.2, 0.5, 0.0, dual_clip=3.0)
+    behaviour, nothing = column(-3.0, -3.0, -3.0), column(0, 0, 0)
+    log_prob = (behaviour + column(10.0, 2.0, 10.0).log()).requires_grad_()
+    got = loss(log_prob, nothing, nothing, Worth(behaviour, column(-2.0, -2.0, 2.0), nothing, column(1, 1, 1)))
+    assert got.policy.item() == pytest.approx(3 * 2 + 2 * 2 - 1.2 * 2)
+    got.total.backward()  # type: ignore[no-untyped-call]
+    assert log_prob.grad is not None
+    assert log_prob.grad.tolist() == pytest.approx([0.0, 4.0, 0.0])
+
+
+def test_a_value_that_moved_too_far_gains_nothing_by_moving_further() -> None:
+    loss = ClippedPolicy(0.2, 1.0, 0.0, value_clip=0.5)
+    value, nothing = column(2.0, 1.2, -1.0).requires_grad_(), column(0, 0, 0)
+    target, before = column(3.0, 3.0, 3.0), column(1.0, 1.0, 1.0)
+    got = loss(nothing, nothing, value, Worth(nothing, nothing, target, column(1, 1, 1), before))
+    assert got.value.item() == pytest.approx(1.5**2 + 1.8**2 + 4.0**2)
+    got.total.backward()  # type: ignore[no-untyped-call]
+    assert value.grad is not None
+    assert value.grad.tolist() == pytest.approx([0.0, -3.6, -8.0])
+
+
+def test_a_clipped_value_needs_the_one_before() -> None:
+    one = column(1.0)
+    with pytest.raises(ValueError, match="needs the values before the update"):
+        ClippedPolicy(0.2, 1.0, 0.0, value_clip=0.5)(one, one, one, Worth(one, one, one, one))

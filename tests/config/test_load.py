@@ -114,7 +114,11 @@ def test_a_wrong_value_tells_its_place_what_was_got_and_what_is_allowed(override
             "did you mean 'learning_rate'?",
             "accumulate_minibatches, beta_1,",
         ),
-        ("trainers.main.inputs.0.algorithm.gama=1", "did you mean 'gamma'?", "clip_epsilon, entropy_coef, epochs"),
+        (
+            "trainers.main.inputs.0.algorithm.gama=1",
+            "did you mean 'gamma'?",
+            "burn_in_ticks, clip_epsilon, dual_clip, entropy_coef, epochs",
+        ),
         ("actors.main.limits.x=1", "unknown key, allowed:", "board_timeout_s, idle_timeout_s, max_body_mb, max_games"),
         ("agent={}", "did you mean 'agents'?", "actors, agents, buffers, launch, models, run"),
     ],
@@ -131,7 +135,10 @@ def test_an_algorithm_tells_its_own_keys(write: Write) -> None:
     path = write(own=MINIMAL + "models: {m: {factory: 'a:b'}}\nbuffers: {b: {}}\ntrainers: {t: " + trainer + "}")
     (line,) = lines(path)[1:]
     assert line.strip().startswith("trainers.t.inputs.0.algorithm.gae_lambda: unknown key")
-    assert "allowed: c_clip, entropy_coef, epochs, gamma, kind, minibatch_rows, rho_clip, trace_lambda" in line
+    assert (
+        "allowed: burn_in_ticks, c_clip, entropy_coef, epochs, gamma, kind, minibatch_rows, rho_clip, sequence_ticks, "
+        in line
+    )
 
 
 def test_all_problems_are_reported_together(write: Write) -> None:

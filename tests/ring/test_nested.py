@@ -114,9 +114,12 @@ def whole(service: Service, session: str) -> list[list[float]]:
     return [reply.json()["action"] for reply in ticks]
 
 
-def test_training_a_recurrent_policy_is_refused_before_anything_starts(cluster: Cluster, tmp_path: Path) -> None:
-    refused = Service(cluster, "refused", POLICY, RECURRENT)
-    message = r"trainers\.main\.model: ppo cannot train models\.main: it carries a state"
+SCORER = "models.main.factory=tests.small_policy:Scorer"
+
+
+def test_training_a_model_that_does_not_fit_is_refused_before_anything_starts(cluster: Cluster, tmp_path: Path) -> None:
+    refused = Service(cluster, "refused", SCORER)
+    message = r"trainers\.main\.model: ppo cannot train models\.main: it is no policy"
     with pytest.raises(ConfigError, match=message):
         refused.deploy()
     namespace = namespace_of(config_of("refused").run)
@@ -124,5 +127,5 @@ def test_training_a_recurrent_policy_is_refused_before_anything_starts(cluster: 
         ray.get_actor(STORES, namespace=namespace)
     with Service(cluster, "plain") as plain:
         with pytest.raises(ConfigError, match=message):
-            trainer(plain, tmp_path, POLICY, RECURRENT)
+            trainer(plain, tmp_path, SCORER)
         assert plain.trial.metrics.updates_after(0) == []
