@@ -3,9 +3,13 @@
 from torch import nn
 
 from app.algorithms.learner import policy_problem
+from app.config.algorithms import Algorithm
+from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.problems import Problems, config_error
 from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig
+from app.models.action_values import values_problem
+from app.models.critics import critics_problem
 from app.models.module import build_module, spec_of
 from app.models.spec import ModelSpec
 
@@ -22,7 +26,7 @@ def build_models(config: ExperimentConfig) -> dict[str, nn.Module]:
     """
     modules = {name: _build(config, name) for name in config.models}
     for trainer in config.trainers:
-        _refuse_untrainable(config, trainer, spec_of(modules[config.trainers[trainer].model]))
+        _refuse_untrainable(config, trainer, modules[config.trainers[trainer].model])
     return modules
 
 
@@ -33,9 +37,9 @@ def trained_spec(config: ExperimentConfig, trainer: str) -> ModelSpec:
       PluginError: The factory is missing or returns no model.
       ConfigError: The trainer cannot train it.
     """
-    spec = spec_of(_build(config, config.trainers[trainer].model))
-    _refuse_untrainable(config, trainer, spec)
-    return spec
+    module = _build(config, config.trainers[trainer].model)
+    _refuse_untrainable(config, trainer, module)
+    return spec_of(module)
 
 
 def model_problems(config: ExperimentConfig) -> Problems:
@@ -45,15 +49,15 @@ def model_problems(config: ExperimentConfig) -> Problems:
       config: With the components of its mode alone; the factories can be imported.
     """
     problems: Problems = {}
-    specs: dict[str, ModelSpec] = {}
+    modules: dict[str, nn.Module] = {}
     for name in config.models:
         try:
-            specs[name] = spec_of(_build(config, name))
+            modules[name] = _build(config, name)
         except Exception as error:  # noqa: BLE001  # The user's factory may raise anything.
             problems[f"models.{name}"] = f"{type(error).__name__}: {error}"
     for trainer, settings in config.trainers.items():
-        if settings.model in specs and (problem := policy_problem(specs[settings.model])):
-            problems[f"trainers.{trainer}.model"] = _told(settings, problem)
+        if settings.model in modules and (problem := _problem(settings, modules[settings.model])):
+            problems[f"trainers.{trainer}.model"] = problem
     return problems
 
 
@@ -62,11 +66,29 @@ def _build(config: ExperimentConfig, name: str) -> nn.Module:
     return build_module(model.factory, model.kwargs, config.run.seed)
 
 
-def _refuse_untrainable(config: ExperimentConfig, trainer: str, spec: ModelSpec) -> None:
-    if problem := policy_problem(spec):
+def _refuse_untrainable(config: ExperimentConfig, trainer: str, module: nn.Module) -> None:
+    if problem := _problem(config.trainers[trainer], module):
         where = f"{config.run.project}.{config.run.trial}"
-        raise config_error(where, {f"trainers.{trainer}.model": _told(config.trainers[trainer], problem)})
+        raise config_error(where, {f"trainers.{trainer}.model": problem})
 
 
-def _told(trainer: TrainerConfig, problem: str) -> str:
-    return f"{trainer.inputs[0].algorithm.kind} cannot train models.{trainer.model}: {problem}"
+def _problem(trainer: TrainerConfig, module: nn.Module) -> str | None:
+    """Returns why a trainer cannot train a model, by the first of its inputs that cannot; None where all can."""
+    for one in trainer.inputs:
+        if problem := untrainable(one.algorithm, module):
+            return f"{one.algorithm.kind} cannot train models.{trainer.model}: {problem}"
+    return None
+
+
+def untrainable(algorithm: Algorithm, module: nn.Module) -> str | None:
+    """Returns why an algorithm cannot train a model; None where it can."""
+    spec = spec_of(module)
+    match algorithm:
+        case Dqn() | Cql():
+            return values_problem(module, spec)
+        case Sac() | Iql():
+            return critics_problem(module, spec, numbers_alone=False)
+        case Td3() | Ddpg():
+            return critics_problem(module, spec, numbers_alone=True)
+        case _:
+            return policy_problem(spec)

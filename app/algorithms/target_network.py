@@ -1,7 +1,17 @@
 """Slowly moving copies of networks, by Polyak averaging (Lillicrap et al., 2016), https://arxiv.org/abs/1509.02971."""
 
+from collections.abc import Mapping
+from copy import deepcopy
+from dataclasses import dataclass
+from typing import Generic, TypeVar
+
 import torch
-from torch import nn
+from torch import Tensor, nn
+
+ModuleT = TypeVar("ModuleT", bound=nn.Module)
+
+PREFIX = "target."
+"""What the names of a target network's tensors begin with in a learner's state."""
 
 
 @torch.no_grad()
@@ -22,3 +32,43 @@ def track(target: nn.Module, online: nn.Module, rate: float) -> None:
         slow.data.lerp_(fast.data, rate)
     for kept, newest in zip(target.buffers(), online.buffers(), strict=True):
         kept.copy_(newest)
+
+
+@dataclass(frozen=True, slots=True)
+class TargetSettings:
+    """How a target network follows."""
+
+    every_updates: int | None
+    """Updates after which it becomes a copy; None: it moves after each optimizer step."""
+    rate: float
+    """Share of the way that it moves."""
+
+
+class Target(Generic[ModuleT]):
+    """A network's slow copy."""
+
+    def __init__(self, online: ModuleT, settings: TargetSettings) -> None:
+        """Copies a network as it is now."""
+        self._online = online
+        self._settings = settings
+        self.network: ModuleT = deepcopy(online).requires_grad_(False)
+        """The copy; it learns nothing by itself."""
+
+    def follow_step(self) -> None:
+        """Moves after an optimizer step, where it does so."""
+        if self._settings.every_updates is None:
+            track(self.network, self._online, self._settings.rate)
+
+    def follow_update(self, updates: int) -> None:
+        """Becomes a copy after so many updates, where it does so and they are due."""
+        if self._settings.every_updates is not None and updates % self._settings.every_updates == 0:
+            track(self.network, self._online, 1.0)
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Returns copies of its tensors, by names that begin with ``target.``."""
+        return {PREFIX + name: x.detach().clone() for name, x in self.network.state_dict().items()}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Takes tensors that ``state_dict`` returned, out of a learner's whole state."""
+        mine = {name.removeprefix(PREFIX): x for name, x in state.items() if name.startswith(PREFIX)}
+        self.network.load_state_dict(mine)

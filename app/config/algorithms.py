@@ -5,6 +5,7 @@ from typing import Annotated, Literal
 from pydantic import Discriminator, Field, Tag
 
 from app.config.base import Config
+from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 
 
 class FromTrajectories(Config):
@@ -148,6 +149,12 @@ Algorithm = Annotated[
     | Annotated[Impala, Tag("impala")]
     | Annotated[Appo, Tag("appo")]
     | Annotated[Bc, Tag("bc")]
-    | Annotated[Marwil, Tag("marwil")],
+    | Annotated[Marwil, Tag("marwil")]
+    | Annotated[Dqn, Tag("dqn")]
+    | Annotated[Cql, Tag("cql")]
+    | Annotated[Sac, Tag("sac")]
+    | Annotated[Td3, Tag("td3")]
+    | Annotated[Ddpg, Tag("ddpg")]
+    | Annotated[Iql, Tag("iql")],
     Discriminator(_kind),
 ]

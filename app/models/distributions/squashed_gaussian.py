@@ -43,6 +43,15 @@ class _Range(NamedTuple):
     highest: NDArray[np.float32]
 
 
+class Sampled(NamedTuple):
+    """Actions with a gradient."""
+
+    action: "Tensor"
+    """[B, *shape]."""
+    log_prob: "Tensor"
+    """[B]."""
+
+
 @dataclass(frozen=True, slots=True)
 class SquashedGaussian:
     """Real numbers within bounds; the network gives means and logarithms of standard deviations before the tanh."""
@@ -114,6 +123,30 @@ class SquashedGaussian:
     def kl(self, inputs_p: "Tensor", inputs_q: "Tensor", mask: "Tensor | None") -> "Tensor":
         """Returns KL(p ‖ q) in nats, [B]: that before the tanh, which maps both alike."""
         return normal_kl(inputs_p, inputs_q)
+
+    def sample(self, inputs: "Tensor", normal: "Tensor") -> Sampled:
+        """Returns actions and their log-probability, both with a gradient through the inputs.
+
+        Args:
+          inputs: What the network gives, [B, 2 n].
+          normal: Standard normal numbers, [B, n]; zeros give the actions of the means.
+        """
+        mean, log_std = split(inputs)
+        low, span = (x.to(inputs.dtype) for x in self._tensors(inputs))
+        x = mean + log_std.exp() * normal
+        action = low + span * (0.5 * (x.tanh() + 1))
+        log_prob = log_normal(x, mean, log_std) - _log_steepness(x) - (span / 2).log()
+        return Sampled(action.reshape(-1, *self.shape), log_prob.sum(-1))
+
+    def bounds(self, like: "Tensor") -> "tuple[Tensor, Tensor]":
+        """Returns the smallest and largest action, each of the action's shape, on the device of a tensor."""
+        low, span = (x.reshape(self.shape).to(like.dtype) for x in self._tensors(like))
+        return low, low + span
+
+    @property
+    def log_half_range(self) -> float:
+        """Sum of the logarithms of half the range of each number."""
+        return float(np.log(self._range().span / 2).sum())
 
     def _range(self) -> _Range:
         return _range(self.low, self.high, self.draws)

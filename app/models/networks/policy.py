@@ -8,12 +8,14 @@ from torch import Tensor, nn
 from app.config.problems import config_error
 from app.config.validation import schema_problems
 from app.models.module import PolicyOutput
+from app.models.networks.actor_critics import ActorCritics
 from app.models.networks.described import ActionLeaf, ProblemsError, action_of, observation_of
 from app.models.networks.encoders import Encoded, Encoder
 from app.models.networks.heads import make_head
 from app.models.networks.initial import orthogonal
 from app.models.networks.memory import Gru, Lstm, Memory
 from app.models.networks.policy_config import MemoryConfig, PolicyConfig
+from app.models.networks.q_network import QNetwork
 from app.models.spec import ArraySpec, ModelSpec
 from app.nested import Nested, Structure
 
@@ -89,8 +91,8 @@ class Policy(nn.Module):
         return PolicyOutput(dist_inputs, self.value(seen.features).squeeze(-1), state)
 
 
-def build(observation: Any, action: Any, **network: Any) -> Policy:
-    """Returns an untrained policy.
+def build(observation: Any, action: Any, **network: Any) -> Policy | QNetwork | ActorCritics:
+    """Returns an untrained policy, values of actions, or a policy with critics.
 
     Args:
       observation: Described arrays, such as ``{shape: [4]}``, by name where there are several.
@@ -103,7 +105,11 @@ def build(observation: Any, action: Any, **network: Any) -> Policy:
     try:
         config = PolicyConfig.model_validate(network)
         seen = observation_of(observation)
-        return Policy(seen, action_of(action, Structure(seen)), config)
+        leaves = action_of(action, Structure(seen))
+        if config.q is not None:
+            return QNetwork(seen, leaves, config)
+        policy = Policy(seen, leaves, config)
+        return policy if config.critics is None else ActorCritics(policy, policy.spec, config)
     except ProblemsError as error:
         raise config_error(FACTORY, error.problems) from error
     except ValidationError as error:

@@ -2,7 +2,7 @@
 
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from app.config.base import Config
 from app.models.networks.cnn import NATURE
@@ -87,6 +87,66 @@ class MemoryConfig(Config):
     """Numbers of its state; of each of its two, for ``lstm``."""
 
 
+class CategoricalReturns(Config):
+    """Returns as chances of fixed atoms: C51 (Bellemare et al., 2017)."""
+
+    kind: Literal["categorical"] = "categorical"
+
+    atoms: int = Field(51, ge=2)
+    """How many there are, evenly spaced."""
+
+    low: float
+    """Smallest return."""
+
+    high: float
+    """Largest return."""
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "CategoricalReturns":
+        if not self.low < self.high:
+            raise ValueError(f"low and high are {self.low} and {self.high}; allowed is low < high")
+        return self
+
+
+class QuantileReturns(Config):
+    """Returns as quantiles: QR-DQN (Dabney et al., 2018)."""
+
+    kind: Literal["quantile"] = "quantile"
+
+    atoms: int = Field(51, ge=1)
+    """How many there are."""
+
+
+class QConfig(Config):
+    """Values of actions in place of a policy, for Q-learning."""
+
+    hidden: tuple[Units, ...] = ()
+    """Units of each layer between encoder and values, with relu behind them."""
+
+    dueling: bool = False
+    """Whether a state's value and its actions' advantages have layers of their own (Wang et al., 2016)."""
+
+    noisy: bool = False
+    """Whether these layers carry learned noise, which explores by itself (Fortunato et al., 2018)."""
+
+    returns: Annotated[CategoricalReturns | QuantileReturns, Field(discriminator="kind")] | None = None
+    """What is learned of the returns; null: their mean."""
+
+    ladder: float = Field(0.0, ge=0)
+    """α of Ape-X (Horgan et al., 2018): a session plays at random with chance ε^(1 + α u), where u in [0, 1) is its
+    own; 0: all sessions with chance ε."""
+
+
+class CriticsConfig(Config):
+    """Values of actions beside a policy, for SAC, TD3 and IQL."""
+
+    count: int = Field(2, ge=1, le=10)
+    """How many there are; targets take the smallest."""
+
+    hidden: tuple[Units, ...] = (256, 256)
+    """Units of the layers behind each critic's own encoder."""
+
+
 class PolicyConfig(Config):
     """A policy's network behind its observation and in front of its action."""
 
@@ -104,3 +164,9 @@ class PolicyConfig(Config):
 
     head_gain: float = Field(0.01, gt=0)
     """Scale of the action heads' first weights; a small one makes the first policy nearly indifferent."""
+
+    q: QConfig | None = None
+    """Values of actions in place of the policy; null: a policy."""
+
+    critics: CriticsConfig | None = None
+    """Values of actions beside the policy; null: none."""

@@ -1,0 +1,129 @@
+"""Learning of a policy and its critics from transitions; SAC, TD3, DDPG and IQL are rules for one optimizer step."""
+
+from collections.abc import Mapping
+from typing import NamedTuple, Protocol
+
+import torch
+from torch import Tensor, nn
+
+from app.algorithms.contract import Learned, taken
+from app.algorithms.critic_networks import CriticNetworks, Part
+from app.algorithms.descent import Descent, ReduceSum
+from app.algorithms.minibatches import minibatches
+from app.algorithms.normalising import unwrapped
+from app.algorithms.stepper import Stepper
+from app.algorithms.target_network import TargetSettings
+from app.models.critics import critics_problem
+from app.models.spec import ModelSpec
+
+
+class Judged(NamedTuple):
+    """What one optimizer step minimises."""
+
+    terms: dict[str, Tensor]
+    """Sums over the rows by name; ``total`` is what is minimised."""
+    error: Tensor
+    """Targets minus values, [B], the mean over the critics: what priorities are made of."""
+
+
+class Rule(Protocol):
+    """The loss of one algorithm."""
+
+    @property
+    def numbers_alone(self) -> bool:
+        """Whether it is for real numbers alone."""
+
+    @property
+    def policy_every_steps(self) -> int:
+        """Optimizer steps for one of the policy."""
+
+    def judge(self, networks: CriticNetworks, part: Part, step: int, draw: torch.Generator) -> Judged:
+        """Returns the loss of some transitions.
+
+        Args:
+          networks: Policy, critics and their slow copies.
+          part: The transitions.
+          step: Optimizer steps before this one.
+          draw: Draws all that is random.
+        """
+
+
+class CriticLearner:
+    """Learns by one rule from transitions, whoever played them."""
+
+    def __init__(
+        self,
+        module: nn.Module,
+        spec: ModelSpec,
+        stepper: Stepper,
+        rule: Rule,
+        target: TargetSettings,
+        minibatch_count: int,
+        workers: int,
+        reduce_sum: ReduceSum,
+    ) -> None:
+        """Makes a learner.
+
+        Args:
+          module: See ``Criticised``; where there are several workers, one that averages gradients over them.
+          spec: The network's shapes.
+          stepper: Changes the network's parameters.
+          rule: What is minimised.
+          target: How the slow copies follow.
+          minibatch_count: Optimizer steps of an update, the same on all workers.
+          workers: Number of workers.
+          reduce_sum: Adds up over the workers.
+
+        Raises:
+          ValueError: It cannot learn such a model.
+        """
+        if problem := critics_problem(unwrapped(module), spec, numbers_alone=rule.numbers_alone):
+            raise ValueError(f"a critic learner cannot train the model: {problem}")
+        if workers > 1 and rule.policy_every_steps > 1:  # They would wait for gradients that one step has not.
+            raise ValueError(
+                f"policy_every_steps is {rule.policy_every_steps} with {workers} workers; allowed is 1 there"
+            )
+        self._networks = CriticNetworks(module, spec, target)
+        self._stepper = stepper
+        self._rule = rule
+        self._minibatches = minibatch_count
+        self._workers = workers
+        self._reduce_sum = reduce_sum
+        self._updates = self._steps = 0
+
+    def update(self, batch: Mapping[str, Tensor], shuffle: torch.Generator) -> Learned:
+        """Learns from a batch; see ``Learner``. Priorities are the sizes of the errors, 0 for rows that do not count.
+
+        Args:
+          batch: Columns of ``app.replay.n_step``, [N, …]; ``weight`` is the importance weight, 0 where a row does not
+            count.
+          shuffle: Draws the minibatches, and actions and noise.
+
+        Raises:
+          NonFiniteLossError: A loss or gradient is NaN or infinite; the step that would have spread it was not taken.
+        """
+        descent = Descent(self._stepper, self._workers, self._reduce_sum)
+        priorities = torch.zeros_like(batch["weight"])
+        for rows, size in minibatches(batch, self._minibatches, shuffle, self._reduce_sum):
+            terms, error = self._rule.judge(self._networks, self._networks.part(batch, rows), self._steps, shuffle)
+            descent.step(terms, size)
+            self._steps += 1
+            self._networks.target.follow_step()
+            priorities[rows] = error.abs()
+        metrics = descent.metrics()
+        if not metrics:
+            return Learned({})
+        self._updates += 1
+        self._networks.target.follow_update(self._updates)
+        return Learned(metrics, priorities.cpu())
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Returns the slow copies, and the updates and optimizer steps done."""
+        counts = {"updates": torch.tensor(self._updates), "steps": torch.tensor(self._steps)}
+        return self._networks.target.state_dict() | counts
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Goes on from a state; see ``Learner``."""
+        fitting = taken(state, self.state_dict(), "a critic learner")
+        self._networks.target.load_state_dict(fitting)
+        self._updates, self._steps = int(fitting["updates"]), int(fitting["steps"])

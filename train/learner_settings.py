@@ -1,0 +1,95 @@
+"""From the config of an algorithm to what its learner is told."""
+
+from app.algorithms.actor_critic import ActorCritic
+from app.algorithms.critic_learner import Rule
+from app.algorithms.critic_rules import ImplicitQ, SoftActorCritic, TwinDelayed
+from app.algorithms.estimators import Estimator, Gae, VTrace
+from app.algorithms.imitation import Cloning
+from app.algorithms.learner import PolicySettings
+from app.algorithms.passes import SequenceSettings
+from app.algorithms.ppo import ClippedPolicy
+from app.algorithms.q_learner import Epsilon, QSettings
+from app.algorithms.target_network import TargetSettings
+from app.algorithms.vtrace import Clips
+from app.algorithms.worth import PolicyLoss
+from app.config.algorithms import A2c, Appo, Bc, Impala, Marwil, Ppo, TrajectoryAlgorithm
+from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
+
+
+def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int) -> PolicySettings:
+    """Returns how an algorithm learns from rows of trajectories.
+
+    Args:
+      algorithm: Its config.
+      minibatches: Optimizer steps of one epoch.
+    """
+    return PolicySettings(
+        estimator=_estimator(algorithm),
+        loss=_loss(algorithm),
+        normalise=isinstance(algorithm, Ppo | Appo) or (isinstance(algorithm, A2c) and algorithm.normalise_advantage),
+        epochs=algorithm.epochs,
+        minibatches=minibatches,
+        sequences=SequenceSettings(algorithm.sequence_ticks, algorithm.burn_in_ticks),
+        largest_kl=algorithm.largest_kl if isinstance(algorithm, Ppo | Appo) else None,
+        running_scale=algorithm.scale_share if isinstance(algorithm, Marwil) else None,
+    )
+
+
+def q_settings(algorithm: Dqn | Cql, minibatches: int) -> QSettings:
+    """Returns how an algorithm learns values of actions from transitions.
+
+    Args:
+      algorithm: Its config.
+      minibatches: Optimizer steps of an update.
+    """
+    never = Epsilon(0.0, 0.0, 1)
+    explores = algorithm.epsilon if isinstance(algorithm, Dqn) else None
+    return QSettings(
+        target=target_settings(algorithm),
+        double=algorithm.double,
+        huber_delta=algorithm.huber_delta,
+        epsilon=never if explores is None else Epsilon(explores.first, explores.last, explores.updates),
+        minibatches=minibatches,
+        conservative_coef=algorithm.conservative_coef if isinstance(algorithm, Cql) else 0.0,
+    )
+
+
+def critic_rule(algorithm: Sac | Td3 | Ddpg | Iql) -> Rule:
+    """Returns what an algorithm with critics minimises."""
+    match algorithm:
+        case Sac():
+            return SoftActorCritic(algorithm.target_entropy, algorithm.entropy_share)
+        case Td3():
+            return TwinDelayed(algorithm.policy_every_steps, algorithm.target_noise, algorithm.target_noise_clip)
+        case Ddpg():
+            return TwinDelayed(policy_every_steps=1, target_noise=0.0, target_noise_clip=0.5)
+        case Iql():
+            return ImplicitQ(algorithm.expectile, algorithm.advantage_scale, algorithm.largest_weight)
+
+
+def target_settings(algorithm: FromTransitions) -> TargetSettings:
+    """Returns how an algorithm's target networks follow."""
+    return TargetSettings(algorithm.target_every_updates, algorithm.target_rate)
+
+
+def _estimator(algorithm: TrajectoryAlgorithm) -> Estimator:
+    if isinstance(algorithm, Impala | Appo):
+        clips = Clips(rho=algorithm.rho_clip, c=algorithm.c_clip)
+        return VTrace(algorithm.gamma, algorithm.trace_lambda, clips)
+    return Gae(algorithm.gamma, algorithm.gae_lambda)
+
+
+def _loss(algorithm: TrajectoryAlgorithm) -> PolicyLoss:
+    match algorithm:
+        case Ppo() | Appo():
+            return ClippedPolicy(
+                algorithm.clip_epsilon, algorithm.value_coef, algorithm.entropy_coef, algorithm.dual_clip,
+                algorithm.value_clip,
+            )  # fmt: skip
+        case A2c() | Impala():
+            return ActorCritic(algorithm.value_coef, algorithm.entropy_coef)
+        case Marwil():
+            scale, largest = algorithm.advantage_scale, algorithm.largest_weight
+            return Cloning(scale, largest, algorithm.value_coef, algorithm.entropy_coef)
+        case Bc():
+            return Cloning(0.0, 1.0, algorithm.value_coef, algorithm.entropy_coef)
