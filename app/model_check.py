@@ -5,13 +5,15 @@ from torch import nn
 from app.algorithms.learner import policy_problem
 from app.config.algorithms import Algorithm
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
-from app.config.problems import Problems, config_error
+from app.config.problems import Problems, combined, config_error
 from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig
 from app.models.action_values import values_problem
 from app.models.critics import critics_problem
 from app.models.module import build_module, spec_of
 from app.models.spec import ModelSpec
+from app.stores.buffer_settings import buffer_settings
+from app.stores.supplies import check_supply
 
 
 def build_models(config: ExperimentConfig) -> dict[str, nn.Module]:
@@ -22,11 +24,13 @@ def build_models(config: ExperimentConfig) -> dict[str, nn.Module]:
 
     Raises:
       PluginError: A factory is missing or returns no model.
-      ConfigError: A trainer cannot train its model.
+      ConfigError: A trainer cannot train its model, or a buffer would wait for ever.
     """
     modules = {name: _build(config, name) for name in config.models}
     for trainer in config.trainers:
         _refuse_untrainable(config, trainer, modules[config.trainers[trainer].model])
+    if problems := buffer_problems(config):
+        raise config_error(f"{config.run.project}.{config.run.trial}", problems)
     return modules
 
 
@@ -58,6 +62,19 @@ def model_problems(config: ExperimentConfig) -> Problems:
     for trainer, settings in config.trainers.items():
         if settings.model in modules and (problem := _problem(settings, modules[settings.model])):
             problems[f"trainers.{trainer}.model"] = problem
+    return combined(problems, buffer_problems(config))
+
+
+def buffer_problems(config: ExperimentConfig) -> Problems:
+    """Returns which buffers of a config would wait for ever."""
+    problems: Problems = {}
+    for name, buffer in config.buffers.items():
+        try:
+            check_supply(buffer_settings(config, name))
+        except ValueError as error:
+            shards = f" (of one of {buffer.shards} shards)" if buffer.shards > 1 else ""
+            part = "capacity_rows" if buffer.table is None else "table"
+            problems[f"buffers.{name}.{part}"] = f"{error}{shards}"
     return problems
 
 

@@ -9,6 +9,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, Final, cast
 
+from ray import serve
 from ray.serve.handle import DeploymentHandle
 
 from app.agents.agent import Agent, AgentContext
@@ -32,7 +33,7 @@ from app.stores.metrics import Episode
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from deployments.actor_args import ActorArgs
-from deployments.pusher import Pusher
+from deployments.pusher import Pusher, linked_shards
 from deployments.releases import ReplicaReleases
 from deployments.replica_models import ReplicaModels
 from deployments.reporter import Reporter
@@ -74,6 +75,10 @@ class AgentMaker:
     def work(self) -> list[Coroutine[Any, Any, None]]:
         """Returns what must run for as long as the replica lives: weights in, rows and reports out."""
         return [*self.models.work(), self.reporter.run(), *(pusher.run() for pusher in self.pushers.values())]
+
+    def buffer_links(self) -> dict[str, int]:
+        """Returns how many shards of each buffer this replica sends to."""
+        return {name: pusher.links for name, pusher in self.pushers.items()}
 
     def stuck(self) -> list[str]:
         """Returns the calls of blocking agents that run although nobody waits for them any more."""
@@ -175,7 +180,10 @@ class AgentMaker:
     def _pusher(self, agent: AgentConfig) -> Pusher:
         spec = self.models[str(agent.model)].spec
         buffer = self._trial.buffer(str(agent.buffer))
-        return Pusher(buffer, spec, self._actor.push_rows, self._actor.push_ms / 1000, self.counts)
+        wanted = self._args.config.buffers[str(agent.buffer)]
+        number = serve.get_replica_context().rank.rank if wanted.links < wanted.shards else 0
+        shards = linked_shards(number, wanted.shards, wanted.links)
+        return Pusher(buffer, spec, self._actor.push_rows, self._actor.push_ms / 1000, self.counts, shards)
 
 
 def _agent_class(name: str, agent: AgentConfig) -> type[Agent] | type[BlockingAgent]:

@@ -71,6 +71,7 @@ class Overseer:
             versions=watched.agents.models.versions,
             weights_ages=watched.agents.models.weights_ages,
             weights_taken=watched.agents.models.weights_taken,
+            buffer_links=watched.agents.buffer_links,
             port=watched.ports,
             keys=watched.keeper,
             failed=lambda: any(task.done() for task in watched.tasks()),

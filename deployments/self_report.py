@@ -49,6 +49,8 @@ class Parts:
     """Returns the seconds since the newest weights of each model came; None before the first."""
     weights_taken: Callable[[], Mapping[str, float]]
     """Returns when each local model last took up new weights, in Unix seconds."""
+    buffer_links: Callable[[], Mapping[str, int]]
+    """Returns how many shards of each buffer the replica sends rows to."""
     port: Callable[[], Connections | None]
     """Returns the game port; None before it listens."""
     keys: Keys
@@ -99,4 +101,5 @@ class SelfReport:
             releases=parts.releases(),
             weights_age_s=dict(parts.weights_ages()),
             weights_taken_s=dict(parts.weights_taken()),
+            buffer_links=dict(parts.buffer_links()),
         )

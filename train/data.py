@@ -3,37 +3,33 @@
 import uuid
 import warnings
 from collections.abc import Callable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-import numpy as np
 import ray
 from ray.data import DataContext, Dataset, Datasource
 from ray.data.block import Block, BlockAccessor, BlockMetadata
 from ray.data.datasource import ReadTask
 from ray.train import DataConfig
 
-from app.models.spec import ModelSpec
-from app.replay.rows import empty_batch
+from app.replay.supply import padding
 from app.stores.buffer import Buffer
-
-if TYPE_CHECKING:
-    from app.types import Rows
+from app.stores.buffer_settings import BatchLayout
+from app.stores.buffer_store import numbered
+from app.stores.dealer import EMPTY, Ticket
+from train.collate import NAME, fetched, ticket_rows
 
 BLOCK_SHARE = 0.95
 """Target block size as a share of a batch: Ray Data ends a block at the target, and slices one of 1.5 times it."""
 READ_CPUS = 0.01
 """What the read task reserves: it waits for most of its life."""
 
-NAME = "train"
-"""The dataset's name inside the trainer."""
-
 
 class BufferSource(Datasource):
-    """One endless read task: each block is one batch, handed out by the buffer against a credit."""
+    """One endless read task: each block is one batch, or a ticket for one, handed out against a credit."""
 
-    def __init__(self, buffer: Buffer, rank: int, group: str) -> None:
+    def __init__(self, buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._buffer, self._rank, self._group = buffer, rank, group
+        self._buffer, self._layout, self._rank, self._group = buffer, layout, rank, group
 
     def estimate_inmemory_data_size(self) -> int | None:
         """Returns None: the stream has no end."""
@@ -41,20 +37,23 @@ class BufferSource(Datasource):
 
     def get_read_tasks(self, parallelism: int, *_: Any, **__: Any) -> list[ReadTask]:
         """Returns the one task; it is never retried, since its credits died with it."""
-        buffer, rank, group = self._buffer, self._rank, self._group
+        buffer, layout, rank, group = self._buffer, self._layout, self._rank, self._group
         unknown = BlockMetadata(num_rows=None, size_bytes=None, input_files=None, exec_stats=None)
-        return [ReadTask(lambda: read(buffer, rank, group), unknown)]
+        return [ReadTask(lambda: read(buffer, layout, rank, group), unknown)]
 
 
-def read(buffer: Buffer, rank: int, group: str) -> Iterator[Block]:
+def read(buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> Iterator[Block]:
     """Yields the worker's batches until the stream is over."""
     buffer.open(rank, group)
-    while (batch := buffer.take(rank, group)) is not None:
-        if batch:
-            yield BlockAccessor.batch_to_block(batch)
+    while (taken := buffer.take(rank, group)) is not None:
+        if isinstance(taken, Ticket):
+            rows = ticket_rows(taken) if layout.ticketed else fetched(buffer, layout, taken)
+            yield BlockAccessor.batch_to_block(rows)
+        elif taken:
+            yield BlockAccessor.batch_to_block(taken)
 
 
-def stream(buffer: Buffer, spec: ModelSpec, batch_rows: int, rank: int, group: str) -> Dataset:
+def stream(buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> Dataset:
     """Returns the endless dataset of one worker.
 
     Ray Data's defaults would hold hundreds of blocks and yield none below 128 MiB; here a block is a batch, and what
@@ -65,11 +64,11 @@ def stream(buffer: Buffer, spec: ModelSpec, batch_rows: int, rank: int, group: s
     context.print_on_execution_start = False
     context.execution_no_progress_timeout_s = -1  # A quiet night is no failure.
     context._max_num_blocks_in_streaming_gen_buffer = 1  # There is no public name for it.
-    context.target_max_block_size = int(BLOCK_SHARE * block_bytes(spec, batch_rows))
+    context.target_max_block_size = int(BLOCK_SHARE * block_bytes(layout))
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="`ray_remote_args` is deprecated")  # max_retries has no other way in.
         dataset: Dataset = ray.data.read_datasource(
-            BufferSource(buffer, rank, group),
+            BufferSource(buffer, layout, rank, group),
             override_num_blocks=1,
             num_cpus=READ_CPUS,
             ray_remote_args={"max_retries": 0},
@@ -77,10 +76,11 @@ def stream(buffer: Buffer, spec: ModelSpec, batch_rows: int, rank: int, group: s
     return dataset
 
 
-def block_bytes(spec: ModelSpec, batch_rows: int) -> int:
-    """Returns the size of one batch as a block."""
-    batch: Rows = empty_batch(spec, batch_rows) | {"batch": np.zeros(batch_rows, np.int64)}
-    return int(BlockAccessor.for_block(BlockAccessor.batch_to_block(batch)).size_bytes())
+def block_bytes(layout: BatchLayout) -> int:
+    """Returns the size of one batch, or of the ticket that stands for it, as a block."""
+    whole = numbered(padding(layout.columns, 1 if layout.ticketed else layout.rows), 0)
+    rows = ticket_rows(Ticket(0, EMPTY, 0)) if layout.ticketed else whole
+    return int(BlockAccessor.for_block(BlockAccessor.batch_to_block(rows)).size_bytes())
 
 
 class OwnStreams(DataConfig):

@@ -8,11 +8,16 @@ from ray.data import Dataset
 from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
 from app.stores.buffer import Buffer
+from app.stores.buffer_settings import BatchLayout, batch_layout, buffer_settings
 from app.stores.trial import Trial
+from train.collate import batches
 from train.data import stream
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     import ray
+    from torch import Tensor
 
     from app.config.training import TrainInput
 
@@ -38,8 +43,14 @@ class Input(Protocol):
     def dataset(self, rank: int, group: str) -> Dataset:
         """Returns the batches of a rank; the ranks of one start form one group."""
 
-    def begin(self, rank: int, position: tuple[int, ...] | None) -> None:
-        """Says where a rank's next stream begins: behind the batch that carried ``position``, or at the start."""
+    def batches(self, rank: int, position: tuple[int, ...] | None) -> "Iterator[dict[str, Tensor]]":
+        """Yields the batches of the calling worker as tensors on its device.
+
+        Args:
+          rank: Of the worker.
+          position: First row of the column ``position`` of the last batch that was learned from, where its batches
+            have one; None begins at the start.
+        """
 
     def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":
         """Gives the credit of a batch back."""
@@ -57,18 +68,19 @@ class Input(Protocol):
 class BufferInput:
     """The rows of games that are played now: each is seen once, so there is no position to go back to."""
 
-    def __init__(self, buffer: Buffer, name: str, batch_rows: int, max_policy_lag: int, spec: ModelSpec) -> None:
+    def __init__(self, buffer: Buffer, name: str, layout: BatchLayout, max_policy_lag: int) -> None:
         self._buffer = buffer
-        self._spec = spec
-        self.name, self.batch_rows = name, batch_rows
+        self._layout = layout
+        self.name, self.batch_rows = name, layout.rows
         self.max_policy_lag: int | None = max_policy_lag
 
     def dataset(self, rank: int, group: str) -> Dataset:
         """Returns the endless dataset of a rank; the buffer deals out its rounds."""
-        return stream(self._buffer, self._spec, self.batch_rows, rank, group)
+        return stream(self._buffer, self._layout, rank, group)
 
-    def begin(self, rank: int, position: tuple[int, ...] | None) -> None:
-        """Does nothing: a stream of live games begins with what they play now."""
+    def batches(self, rank: int, position: tuple[int, ...] | None) -> "Iterator[dict[str, Tensor]]":
+        """Yields the batches of the games that are played now, wherever others have ended."""
+        return batches(self._buffer, self._layout)
 
     def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":
         """Gives the credit of a batch back."""
@@ -107,5 +119,5 @@ def open_input(config: ExperimentConfig, wanted: "TrainInput", trial: Trial, spe
       ServiceNotFoundError: The service has no such buffer.
     """
     buffer = trial.buffer(wanted.buffer)
-    lag = config.buffers[wanted.buffer].max_policy_lag
-    return BufferInput(buffer, wanted.buffer, wanted.batch_rows, lag, spec)
+    layout = batch_layout(spec, buffer_settings(config, wanted.buffer))
+    return BufferInput(buffer, wanted.buffer, layout, config.buffers[wanted.buffer].max_policy_lag)

@@ -4,7 +4,7 @@ import logging
 import time
 import traceback
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
@@ -26,7 +26,6 @@ from app.stores.metrics import Update
 from app.stores.trial import Trial
 from app.types import RowKind, Version
 from train.checkpoint import LearnerState
-from train.data import NAME
 from train.inputs import open_input
 from train.learning import make_learner
 from train.publish import Publisher
@@ -126,7 +125,7 @@ class Worker:
     def run(self) -> None:
         """Learns from each batch of the stream, publishes between updates, and saves at the end."""
         started_s = time.monotonic()
-        for batch in self._batches():
+        for batch in self._input.batches(self._rank, None):
             waited_s = time.monotonic() - started_s
             self._check_whole(batch)
             self._batch = int(batch["batch"][0])
@@ -182,12 +181,6 @@ class Worker:
             self._publisher.close()
             self._input.finish(self._batch)
         ray.get(self._releases, timeout=60)
-
-    def _batches(self) -> Iterator[dict[str, Tensor]]:
-        self._input.begin(self._rank, None)
-        shard = ray.train.get_dataset_shard(NAME)
-        device = ray.train.torch.get_device()
-        yield from shard.iter_torch_batches(batch_size=None, prefetch_batches=0, device=device)
 
     def _check_whole(self, batch: Mapping[str, Tensor]) -> None:
         """Raises where Ray Data cut a batch: a trajectory would lose its bootstrap row in silence."""

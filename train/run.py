@@ -13,7 +13,8 @@ from app.errors import SparringError, TrainingError
 from app.model_check import trained_spec
 from app.stores.trial import Trial
 from train.beginning import move_aside, plan
-from train.data import NAME, OwnStreams
+from train.collate import NAME
+from train.data import OwnStreams
 from train.env import missing_env, spare_watcher
 from train.inputs import open_input
 from train.loop import LoopArgs, run_worker

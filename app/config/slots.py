@@ -59,7 +59,7 @@ def slots(config: ExperimentConfig) -> list[Slot]:
         if actor.use_gateway == "head"
     ]
     rest = [_slot("stores", 1, part.stores)] if part.stores.active_in(mode) else []
-    rest += [_slot(f"buffers.{name}", 1, buffer) for name, buffer in part.buffers.items()]
+    rest += [_slot(f"buffers.{name}", buffer.shards, buffer) for name, buffer in part.buffers.items()]
     for name, trainer in part.trainers.items():
         rest.append(_slot(f"trainers.{name}", trainer.workers, trainer))
         rest.append(Slot(f"trainers.{name} read tasks", trainer.workers, READ_TASK_CPUS, 0.0, 0))

@@ -54,6 +54,12 @@ CLOSED: Final = Metric("sparring_closed_total", "counter", "1", "Sessions that t
 ERRORS: Final = Metric("sparring_errors_total", "counter", "1", "Refused steps by code of the wire contract.")
 ROWS_PUSHED: Final = Metric("sparring_rows_pushed_total", "counter", "1", "Rows sent to a buffer.")
 ROWS_DROPPED: Final = Metric("sparring_rows_dropped_total", "counter", "1", "Rows lost before a buffer, by reason.")
+PUSHES_REFUSED: Final = Metric(
+    "sparring_pushes_refused_total", "counter", "1", "Pushes that a full shard of a buffer has refused for the moment."
+)
+BUFFER_LINKS: Final = Metric(
+    "sparring_buffer_links", "gauge", "1", "Shards of a buffer that the replica sends rows to, by buffer."
+)
 EVENTS: Final = Metric("sparring_events_total", "counter", "1", "Whatever else a replica counts, by name.")
 
 KEY_STEPS: Final = Metric("sparring_key_steps_total", "counter", "1", "Steps admitted by access key.")
@@ -78,7 +84,13 @@ NODE_CONNECTIONS: Final = Metric(
 METRICS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Metric))
 """All of them, in the order in which they are exposed."""
 
-_WHOLE: Final = {"starts": STARTS, "stops": STOPS, "autos": AUTOS, "rows_pushed": ROWS_PUSHED}
+_WHOLE: Final = {
+    "starts": STARTS,
+    "stops": STOPS,
+    "autos": AUTOS,
+    "rows_pushed": ROWS_PUSHED,
+    "pushes_refused": PUSHES_REFUSED,
+}
 _PREFIXES: Final = {
     "ticks_": (TICKS, "purpose"),
     "closed_": (CLOSED, "cause"),

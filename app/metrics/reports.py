@@ -56,6 +56,8 @@ class ReplicaReport:
     """Unix seconds at which each local model last took up new weights; none before the first."""
     releases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """What each model plays that follows the registry, and what it does not play, with the reason."""
+    buffer_links: Mapping[str, int] = field(default_factory=dict)
+    """Shards of each buffer that the replica sends rows to."""
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the report as a JSON object."""
@@ -133,6 +135,8 @@ def replica_samples(report: ReplicaReport) -> Iterable[Sample]:
     for purpose, number in report.sessions.items():
         yield Sample(names.SESSIONS, own | {"purpose": purpose}, number)
     yield from _weights_samples(own, report)
+    for buffer, links in report.buffer_links.items():
+        yield Sample(names.BUFFER_LINKS, own | {"buffer": buffer}, links)
     for key, number in report.counts.items():
         metric, labels = names.counted(key)
         yield Sample(metric, own | labels, number)

@@ -7,10 +7,13 @@ from typing import Final
 import numpy as np
 
 from app.replay.rows import count
-from app.types import RowKind, Rows
+from app.replay.supply import Parts, joined
+from app.types import Arrays, RowKind, Rows
 
 SMALLEST_BATCH: Final = 2
 """A step and its bootstrap row."""
+ROW: Final = "row/"
+"""What the names of columns begin with in a saved queue."""
 
 
 @dataclass(slots=True)
@@ -53,8 +56,16 @@ class Fifo:
     def __len__(self) -> int:
         return self._held
 
-    def insert(self, rows: Rows) -> None:
+    def room_rows(self) -> int:
+        """Returns how many rows fit without dropping any."""
+        return max(self._capacity - self._held, 0)
+
+    def insert(self, rows: Rows, *, drop_oldest: bool = True) -> None:
         """Appends trajectories, each ending in its bootstrap row.
+
+        Args:
+          rows: Their columns; kept as they are, so nobody may write to them any more.
+          drop_oldest: Whether the oldest leave when there are more than the capacity.
 
         Raises:
           ValueError: The columns differ in length, or the last row is a step.
@@ -65,11 +76,16 @@ class Fifo:
         self._chunks.append(rows)
         self._held += size
         self.counts.inserted += size
-        while self._held > self._capacity and self._drop_oldest():
+        while drop_oldest and self._held > self._capacity and self._drop_oldest():
             pass
 
     def pop(self, rows: int) -> Rows | None:
         """Returns exactly ``rows`` rows, the oldest, ending in a bootstrap row; None while there are fewer."""
+        parts = self.pop_parts(rows)
+        return None if parts is None else joined(parts)
+
+    def pop_parts(self, rows: int) -> Parts | None:
+        """Returns what ``pop`` does as views of what was inserted; only columns that change are copied."""
         if self._held < rows:
             return None
         parts, missing = [], rows
@@ -79,19 +95,36 @@ class Fifo:
             parts.append({name: column[self._offset : end] for name, column in first.items()})
             missing -= end - self._offset
             self._advance(end - self._offset)
-        batch = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
         self.counts.popped += rows
-        if batch["kind"][-1] == RowKind.STEP:
-            self._give_back_last(batch)
-        return batch
+        if parts[-1]["kind"][-1] == RowKind.STEP:
+            self._give_back_last(parts[-1])
+        return parts
 
-    def _give_back_last(self, batch: Rows) -> None:
+    def state_dict(self) -> Arrays:
+        """Returns the rows that are held, and the counts; copies."""
+        held = [dict(chunk) for chunk in self._chunks]
+        if held:
+            held[0] = {name: column[self._offset :] for name, column in held[0].items()}
+        rows = {ROW + name: column.copy() for name, column in joined(held).items()} if held else {}
+        counts = (self.counts.inserted, self.counts.popped, self.counts.dropped)
+        return rows | {"counts": np.array(counts, np.int64)}
+
+    def load_state_dict(self, state: Arrays) -> None:
+        """Takes over the rows and the counts of another queue in place of its own."""
+        rows = {name.removeprefix(ROW): column for name, column in state.items() if name.startswith(ROW)}
+        self._chunks, self._offset, self._held = deque(), 0, 0
+        if rows:
+            self.insert(rows, drop_oldest=False)
+        self.counts = FifoCounts(*state["counts"].tolist())
+
+    def _give_back_last(self, part: Rows) -> None:
         """Keeps the last row for the next batch and turns the batch's copy of it into a bootstrap row."""
         self._offset -= 1  # A step is never the last row of its chunk, so that chunk is still the first.
         self._held += 1
         self.counts.popped -= 1
-        batch["kind"][-1] = RowKind.FULL
-        batch["weight"][-1] = 0
+        for name, value in (("kind", int(RowKind.FULL)), ("weight", 0)):
+            part[name] = part[name].copy()
+            part[name][-1] = value
 
     def _advance(self, rows: int) -> None:
         self._held -= rows

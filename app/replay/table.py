@@ -56,15 +56,10 @@ class Table:
         Raises:
           ValueError: A number is below 1, the columns lack what ``max_age`` needs, or the limiter refuses the table.
         """
-        if largest_sample_rows < 1 or (max_reuse is not None and max_reuse < 1):
-            raise ValueError(
-                f"a table needs largest_sample_rows >= 1 and max_reuse >= 1, got {largest_sample_rows} and {max_reuse}"
-            )
+        check_table(capacity_rows, sampler, limiter, largest_sample_rows, max_reuse, max_age)
         if max_age is not None and max_age.versions is not None and not columns.keys() >= set(VERSION_COLUMNS):
             raise ValueError(f"max age in versions needs the columns {VERSION_COLUMNS}, got {sorted(columns)}")
         self._needs_distinct = sampler.distinct or max_reuse is not None
-        holdable_rows = capacity_rows if max_age is None else max_age.holdable_rows(capacity_rows)
-        limiter.check(TableShape(holdable_rows, largest_sample_rows, self._needs_distinct, max_reuse))
         self._contents = Contents(columns, capacity_rows, sampler, remover, rng, max_reuse, max_age)
         self._limiter, self._largest = limiter, largest_sample_rows
         self._sampled = self._updates_ignored = 0
@@ -184,6 +179,28 @@ class Table:
     def _note_highest(self, priorities: NDArray[np.float64]) -> None:
         if len(priorities):
             self._highest = max(float(priorities.max()), self._highest or 0.0)
+
+
+def check_table(
+    capacity_rows: int,
+    sampler: Sampler,
+    limiter: Limiter,
+    largest_sample_rows: int,
+    max_reuse: int | None = None,
+    max_age: MaxAge | None = None,
+) -> None:
+    """Checks what a table would be made of, without making it.
+
+    Raises:
+      ValueError: A number is below 1, or the limiter refuses such a table.
+    """
+    if largest_sample_rows < 1 or (max_reuse is not None and max_reuse < 1):
+        raise ValueError(
+            f"a table needs largest_sample_rows >= 1 and max_reuse >= 1, got {largest_sample_rows} and {max_reuse}"
+        )
+    holdable_rows = capacity_rows if max_age is None else max_age.holdable_rows(capacity_rows)
+    distinct = sampler.distinct or max_reuse is not None
+    limiter.check(TableShape(holdable_rows, largest_sample_rows, distinct, max_reuse))
 
 
 def _check(priorities: NDArray[np.float64], rows: int) -> None:

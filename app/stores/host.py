@@ -1,6 +1,7 @@
 """A named process that holds one or more stores; the only place where a store is an actor."""
 
 import asyncio
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import ray
@@ -94,6 +95,17 @@ def find_host(namespace: str, name: str) -> "ActorHandle[Host]":
             f"no {name!r} runs in {namespace!r}; running are: {ours}. Start the service with "
             "'serve run serve_config.yaml', or give the project and trial of a running one"
         ) from error
+
+
+def found_hosts(namespace: str, names: Iterable[str]) -> "list[ActorHandle[Host]]":
+    """Returns the hosts with these names, up to the first that does not run."""
+    found = []
+    for name in names:
+        try:
+            found.append(cast("ActorHandle[Host]", ray.get_actor(name, namespace=namespace)))
+        except ValueError:
+            break
+    return found
 
 
 def close_hosts(namespace: str) -> None:

@@ -17,6 +17,6 @@ def namespace_of(run: Run) -> str:
     return f"{PREFIX}{run.project}.{run.trial}"
 
 
-def buffer_host(buffer: str) -> str:
-    """Returns the name of the process that holds a buffer."""
-    return f"buffer.{buffer}"
+def buffer_host(buffer: str, shard: int = 0) -> str:
+    """Returns the name of the process that holds a shard of a buffer; the first one deals the batches of all."""
+    return f"buffer.{buffer}.{shard}" if shard else f"buffer.{buffer}"

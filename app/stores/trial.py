@@ -1,19 +1,23 @@
 """All stores of one trial: made by the service, found by the trainer."""
 
 import secrets
+from itertools import count
 from pathlib import Path
 from typing import Any, Final
 
 from app.config.base import Process
 from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
-from app.stores.buffer import Buffer, BufferSettings, BufferStore
+from app.stores.buffer import Buffer
+from app.stores.buffer_settings import buffer_settings
+from app.stores.buffer_store import BufferStore
 from app.stores.directory import DirectoryClient, DirectoryStore
-from app.stores.host import Store, StoreHandle, close_hosts, find_host, open_host
+from app.stores.host import Store, StoreHandle, close_hosts, find_host, found_hosts, open_host
 from app.stores.metrics import Metrics, MetricStore
 from app.stores.names import RELEASES, STORES, buffer_host, namespace_of
 from app.stores.releases import ReleaseSource, ReleaseStore
 from app.stores.releases_client import Operator, Releases
+from app.stores.shard import ShardStore
 from app.stores.snapshots import Snapshots, SnapshotStore
 from app.stores.weights import WeightStore
 from app.stores.weights_client import Catalog, Weights
@@ -55,7 +59,9 @@ class Trial:
         Raises:
           ServiceNotFoundError: The service has no such buffer.
         """
-        return Buffer(StoreHandle(find_host(self.namespace, buffer_host(name)), "buffer"))
+        first = find_host(self.namespace, buffer_host(name))
+        others = found_hosts(self.namespace, (buffer_host(name, shard) for shard in count(1)))
+        return Buffer([StoreHandle(first, "buffer"), *(StoreHandle(host, "shard") for host in others)])
 
     def releases(self, model: str) -> Releases:
         """Returns the release store's side of a model.
@@ -100,7 +106,13 @@ def open_buffer(config: ExperimentConfig, name: str, spec: ModelSpec) -> None:
     namespace, buffer = namespace_of(config.run), config.buffers[name]
     settings = buffer_settings(config, name)
     process = Process(num_cpus=buffer.num_cpus, num_gpus=buffer.num_gpus, memory_mb=buffer.memory_mb)
-    open_host(namespace, buffer_host(name), process, {"buffer": (BufferStore, {"spec": spec, "settings": settings})})
+    others = []
+    for shard in range(1, buffer.shards):
+        kwargs = {"spec": spec, "settings": settings, "shard": shard}
+        host = open_host(namespace, buffer_host(name, shard), process, {"shard": (ShardStore, kwargs)})
+        others.append(StoreHandle(host, "shard"))
+    kwargs = {"spec": spec, "settings": settings, "others": others}
+    open_host(namespace, buffer_host(name), process, {"buffer": (BufferStore, kwargs)})
 
 
 def open_releases(config: ExperimentConfig, models: dict[str, ReleaseSource]) -> None:
@@ -109,13 +121,3 @@ def open_releases(config: ExperimentConfig, models: dict[str, ReleaseSource]) ->
         return
     host = open_host(namespace_of(config.run), RELEASES, Process(), {RELEASES: (ReleaseStore, {"models": models})})
     StoreHandle(host, RELEASES).get("configure", models, timeout_s=START_S)
-
-
-def buffer_settings(config: ExperimentConfig, name: str) -> BufferSettings:
-    """Returns how a buffer deals out batches, from the trainer that reads it."""
-    buffer = config.buffers[name]
-    readers = [(i, t) for t in config.trainers.values() for i in t.inputs if i.buffer == name]
-    batch_rows, workers = (readers[0][0].batch_rows, readers[0][1].workers) if readers else (2, 1)
-    push_rows = max((actor.push_rows for actor in config.actors.values()), default=0)
-    capacity = buffer.capacity_rows or batch_rows * workers + 2 * push_rows
-    return BufferSettings(batch_rows, workers, capacity, buffer.credits_batches, buffer.heartbeat_s)

@@ -156,6 +156,7 @@ _REPLICA: Final = _object(
         "description": "Seconds since the newest weights of each model came; null before the first.",
     },
     weights_taken_s={"type": "object", "additionalProperties": {"type": "number"}},
+    buffer_links={"type": "object", "additionalProperties": {"type": "integer"}},
 )  # fmt: skip
 _AGE: Final[Schema] = {"type": ["number", "null"], "description": "Seconds since they came."}
 _WEIGHTS: Final = _object(

@@ -324,7 +324,9 @@ def test_a_push_that_is_sent_again_is_kept_once() -> None:
         rng=np.random.default_rng(0),
     )
     for push in (pushed, pushed, joined(pushed, trajectory(count(50), [0] * 2, RowKind.FULL, first_tick=4))):
-        table.insert(n_step(repeats.without(push)[0], 2, 0.9))
+        fresh = repeats.without(push)
+        table.insert(n_step(fresh.rows, 2, 0.9))
+        repeats.note(fresh)
     sample = table.sample(6)
     assert sample is not None
     assert sample.rows["tick"].tolist() == [0, 1, 2, 3, 4, 5]

@@ -1,0 +1,89 @@
+"""Batches of rows that are each learned from once, in the order in which they came."""
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.replay.fifo import Fifo, check_ended
+from app.replay.sample import Keys
+from app.replay.supply import Parts, SupplyStats, WhenFull
+from app.types import Arrays, RowKind, Rows, Version
+
+
+class FifoSupply:
+    """A queue that hands out batches of ``batch_rows``."""
+
+    def __init__(self, batch_rows: int, keep_rows: int, capacity_rows: int, when_full: WhenFull) -> None:
+        """Makes an empty queue.
+
+        Args:
+          batch_rows: Rows of a batch, bootstrap rows included.
+          keep_rows: Rows below which nothing is dropped, and nothing refused.
+          capacity_rows: Rows from which on the queue is full.
+          when_full: What becomes of a push then.
+
+        Raises:
+          ValueError: ``keep_rows`` is below 2, below ``batch_rows`` or above ``capacity_rows``.
+        """
+        if keep_rows < batch_rows:
+            raise ValueError(f"a queue keeps at least a batch of {batch_rows} rows, got keep_rows {keep_rows}")
+        self._fifo = Fifo(capacity_rows, keep_rows)
+        self._batch_rows, self._when_full = batch_rows, when_full
+
+    def insert(self, rows: Rows) -> bool:
+        """Takes trajectories, or refuses all of them; the oldest or the newest are dropped where it is full.
+
+        Raises:
+          ValueError: The columns differ in length, or the last row is a step.
+        """
+        size, room = check_ended(rows), self._fifo.room_rows()
+        if self._when_full is WhenFull.DROP_OLDEST or size <= room:
+            self._fifo.insert(rows, drop_oldest=self._when_full is WhenFull.DROP_OLDEST)
+            return True
+        if (
+            len(self._fifo) < self._batch_rows
+        ):  # Whatever a batch still lacks is taken whole: it cannot wait for itself.
+            self._fifo.insert(rows, drop_oldest=False)
+            return True
+        if self._when_full is WhenFull.REFUSE:
+            return False
+        kept = _whole_rows(rows, room)
+        self._fifo.insert({name: column[:kept] for name, column in rows.items()}, drop_oldest=False)
+        self._fifo.counts.inserted += size - kept
+        self._fifo.counts.dropped += size - kept
+        return True
+
+    def batches(self, limit: int) -> int:
+        """Returns how many batches are there, up to ``limit``."""
+        return min(limit, len(self._fifo) // self._batch_rows)
+
+    def draw(self) -> Parts | None:
+        """Returns the oldest rows; None while there is no whole batch."""
+        return self._fifo.pop_parts(self._batch_rows)
+
+    def update_priorities(self, keys: Keys, priorities: NDArray[np.float64]) -> int:
+        """Ignores all of them: rows of a queue are gone when they have been learned from."""
+        return len(priorities)
+
+    def advance(self, newest: Version) -> int:
+        """Removes nothing: the age of rows of a queue is checked where they are learned from."""
+        return 0
+
+    def stats(self) -> SupplyStats:
+        """Returns what it did."""
+        counts = self._fifo.counts
+        return SupplyStats(counts.inserted, counts.popped, counts.dropped, len(self._fifo))
+
+    def state_dict(self) -> Arrays:
+        """Returns the rows that are held, and the counts."""
+        return self._fifo.state_dict()
+
+    def load_state_dict(self, state: Arrays) -> None:
+        """Takes over what another queue held."""
+        self._fifo.load_state_dict(state)
+
+
+def _whole_rows(rows: Rows, room: int) -> int:
+    """Returns the rows of the first trajectories that fit whole."""
+    ends = np.flatnonzero(rows["kind"] != RowKind.STEP) + 1
+    fitting = ends[ends <= room]
+    return int(fitting[-1]) if len(fitting) else 0

@@ -1,0 +1,97 @@
+"""The first shard of a buffer, which also deals the batches of all shards."""
+
+import asyncio
+from collections.abc import Callable, Coroutine, Sequence
+from typing import Any
+
+import numpy as np
+
+from app.models.spec import ModelSpec
+from app.replay.supply import Parts, padding
+from app.stores.buffer_settings import BufferSettings, batch_layout
+from app.stores.dealer import EMPTY, Dealer, NoBatch, ShardLink, Ticket
+from app.stores.host import StoreHandle
+from app.stores.links import OwnShard, RemoteShard
+from app.stores.shard import ShardStore, put_object
+from app.types import Rows
+
+
+class BufferStore(ShardStore):
+    """Hands the batches of its own shard out itself, and tickets for those of others and for large ones."""
+
+    def __init__(
+        self,
+        spec: ModelSpec,
+        settings: BufferSettings,
+        others: Sequence[StoreHandle] = (),
+        put: Callable[[Parts], Any] = put_object,
+    ) -> None:
+        """Makes an empty buffer.
+
+        Args:
+          spec: Shapes of the model whose games fill it.
+          settings: How it holds rows and deals out batches.
+          others: The shards of other processes.
+          put: Puts the pieces of a batch into the object store.
+
+        Raises:
+          ValueError: The settings contradict each other.
+        """
+        super().__init__(spec, settings, 0, put)
+        self._layout = batch_layout(spec, settings)
+        remote = [RemoteShard(handle, self._changed) for handle in others]
+        links: list[ShardLink] = [OwnShard(self), *remote]
+        self._dealer = Dealer(links, settings.workers, settings.credits_batches, settings.heartbeat_s, self._changed)
+        self._work: list[Callable[[], Coroutine[Any, Any, None]]] = [
+            self._dealer.run,
+            *(shard.follow for shard in remote),
+        ]
+        self._working: list[asyncio.Task[None]] = []
+
+    async def start(self) -> None:
+        """Begins to deal."""
+        self._working = [asyncio.create_task(work()) for work in self._work]
+
+    async def open(self, rank: int, group: str) -> None:
+        """Joins a worker to its group; the first of a new group ends the old group's streams and credits."""
+        await self._dealer.open(rank, group)
+
+    async def take(self, rank: int, group: str) -> Rows | Ticket | None:
+        """Returns the worker's next batch or a ticket for it.
+
+        An empty mapping says that none was due for a while, None that the stream has ended.
+        """
+        for task in self._working:
+            if task.done():  # It ends by an error alone.
+                task.result()
+        taken = await self._dealer.take(rank, group)
+        if isinstance(taken, NoBatch):
+            return {} if taken is NoBatch.IDLE else None
+        if self._layout.ticketed or taken.shard > 0:
+            return taken
+        if taken.shard == EMPTY:
+            return numbered(padding(self._layout.columns, self._layout.rows), taken.batch)
+        self._dealer.fetched(rank, taken.batch)
+        rows: Rows = self._kept.pop(taken.number)
+        return numbered(rows, taken.batch)
+
+    async def release(self, rank: int, batch: int) -> bool:
+        """Gives the credit of a batch back; returns whether it was still out."""
+        return await self._dealer.release(rank, batch)
+
+    async def close(self) -> None:
+        """Ends all streams after the batches that were dealt."""
+        self._dealer.close()
+
+    async def finish(self, batch: int) -> None:
+        """Ends all streams like ``close``, unless the batch is of an older group, whose streams are over already."""
+        self._dealer.finish(batch)
+
+    async def under_way(self) -> int:
+        """Returns the batches that were taken and not released."""
+        return self._dealer.under_way()
+
+
+def numbered(rows: Rows, batch: int) -> Rows:
+    """Returns a batch with its number in each row."""
+    return rows | {"batch": np.full(len(next(iter(rows.values()))), batch, np.int64)}

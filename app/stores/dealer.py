@@ -1,0 +1,250 @@
+"""Deals the batches of all shards of a buffer to learner workers, in rounds, against credits."""
+
+import asyncio
+import contextlib
+import time
+from collections import Counter, deque
+from collections.abc import Sequence
+from dataclasses import dataclass
+from enum import Enum
+from typing import Final, Protocol
+
+from app.replay.credits import Credits
+from app.stores.signal import Signal
+
+TAKE_WAIT_S: Final = 20.0
+"""Longest wait of one ``take``; then the worker asks again."""
+EMPTY: Final = -1
+"""Shard of a batch that none has drawn: it is empty."""
+
+
+@dataclass(frozen=True, slots=True)
+class Ticket:
+    """A batch that lies ready at a shard."""
+
+    batch: int
+    """Number of its round: all workers get the same."""
+    shard: int
+    """Which one holds it; -1 for an empty batch, which nobody holds."""
+    number: int
+    """Under which the shard keeps it."""
+
+
+class NoBatch(Enum):
+    """Why a worker got no batch."""
+
+    IDLE = "idle"
+    """None was due for a while: it asks again."""
+    OVER = "over"
+    """The stream has ended."""
+
+
+class ShardLink(Protocol):
+    """A shard as the dealer sees it."""
+
+    @property
+    def batches(self) -> int:
+        """Returns how many batches it said it could draw."""
+
+    async def draw(self, number: int) -> bool:
+        """Has it draw a batch and keep it; returns False where it has none, or does not answer."""
+
+    async def drop(self, numbers: list[int]) -> None:
+        """Has it forget batches."""
+
+
+class Dealer:
+    """Makes rounds: one batch for every worker, or an empty one for every worker when nothing comes.
+
+    Batches are drawn once a worker asks for one and has a credit, from whichever shards have them, and dealt when
+    there is one for each: so no worker enters a collective while another starves, all workers see the same kind of
+    batch in the same order, and rounds go on as long as any one shard gets rows.
+
+    Invariant: batches drawn and not yet dealt < workers; batches dealt and not released <= credits + 1 a worker.
+    """
+
+    def __init__(
+        self,
+        links: Sequence[ShardLink],
+        workers: int,
+        credits_batches: int,
+        heartbeat_s: float,
+        changed: Signal,
+    ) -> None:
+        """Waits for workers to open their streams.
+
+        Args:
+          links: The shards.
+          workers: Learner workers.
+          credits_batches: Batches that may be under way to one of them.
+          heartbeat_s: Seconds without a batch after which everyone gets an empty one.
+          changed: Told when a link has other batches.
+        """
+        self._links, self._workers, self._heartbeat_s = links, workers, heartbeat_s
+        self._credits = Credits(credits_batches)
+        self._changed = changed
+        self._drawn: list[tuple[int, int]] = []
+        """Shard and number of batches that were drawn and not dealt."""
+        self._ready: list[deque[Ticket]] = [deque() for _ in range(workers)]
+        self._out: dict[tuple[int, int], Ticket] = {}
+        """Batches that a shard keeps, by rank and batch, until they are released."""
+        self._asking: Counter[int] = Counter()
+        """Takes under way by rank."""
+        self._next_batch = self._next_number = 0
+        self._rounds = 0
+        """Rounds of the present group."""
+        self._group = ""
+        """The learner workers that started together; a restart is a new group."""
+        self._first_batch = 0
+        """First batch of the present group."""
+        self._joined: set[int] = set()
+        self._closed = False
+
+    async def run(self) -> None:
+        """Deals rounds for as long as it runs."""
+        while True:
+            await self._changed.until(self._round_wanted)
+            group = self._group
+            # The first round is empty: it carries no rows, but it shows that the stream is up.
+            full = self._rounds > 0 and await self._collect(group)
+            if group == self._group and not self._closed:
+                self._deal(full=full)
+
+    async def open(self, rank: int, group: str) -> None:
+        """Joins a worker to its group; the first of a new group ends the old group's streams and credits."""
+        if group != self._group:
+            self._group, self._joined, self._closed, self._rounds = group, set(), False, 0
+            self._first_batch = self._next_batch
+            gone = [ticket for ready in self._ready for ticket in ready] + list(self._out.values())
+            for ready in self._ready:
+                ready.clear()
+            self._out.clear()
+            await self._drop(gone)
+        self._joined.add(rank)
+        self._credits.open(rank)
+        self._changed.set()
+
+    async def take(self, rank: int, group: str) -> Ticket | NoBatch:
+        """Returns the worker's next batch, once there is one."""
+        self._asking[rank] += 1
+        self._changed.set()
+        try:
+            async with asyncio.timeout(TAKE_WAIT_S):
+                await self._changed.until(lambda: self._over(rank, group) or self._may_take(rank))
+        except TimeoutError:
+            return NoBatch.IDLE
+        finally:
+            self._asking[rank] -= 1
+        if self._over(rank, group):
+            return NoBatch.OVER
+        ticket = self._ready[rank].popleft()
+        self._credits.take(rank, ticket.batch)
+        if ticket.shard != EMPTY:
+            self._out[rank, ticket.batch] = ticket
+        self._changed.set()
+        return ticket
+
+    async def release(self, rank: int, batch: int) -> bool:
+        """Gives the credit of a batch back; returns whether it was still out."""
+        released = self._credits.release(rank, batch)
+        self._changed.set()
+        ticket = self._out.pop((rank, batch), None)
+        if ticket is not None:
+            await self._drop([ticket])
+        return released
+
+    def fetched(self, rank: int, batch: int) -> None:
+        """Notes that a batch travels with its ticket: no shard keeps it any more."""
+        self._out.pop((rank, batch), None)
+
+    def close(self) -> None:
+        """Ends all streams after the batches that were dealt."""
+        self._closed = True
+        self._changed.set()
+
+    def finish(self, batch: int) -> None:
+        """Ends all streams like ``close``, unless the batch is of an older group, whose streams are over already."""
+        if batch >= self._first_batch:
+            self.close()
+
+    def under_way(self) -> int:
+        """Returns the batches that were taken and not released."""
+        return sum(self._credits.under_way(rank) for rank in range(self._workers))
+
+    def _may_take(self, rank: int) -> bool:
+        return bool(self._ready[rank]) and self._credits.available(rank)
+
+    def _over(self, rank: int, group: str) -> bool:
+        return group != self._group or (self._closed and not self._ready[rank])
+
+    def _round_wanted(self) -> bool:
+        """Returns whether a worker asks, may take, and has nothing ready."""
+        if self._closed or len(self._joined) < self._workers:
+            return False
+        return any(
+            count and self._credits.available(rank) and not self._ready[rank] for rank, count in self._asking.items()
+        )
+
+    async def _collect(self, group: str) -> bool:
+        """Draws a batch for each worker; returns whether there was one for all before a heartbeat was due."""
+        end_s = time.monotonic() + self._heartbeat_s
+        while len(self._drawn) < self._workers:
+            if chosen := self._choose(self._workers - len(self._drawn)):
+                await asyncio.gather(*(self._draw(shard) for shard in chosen))
+                continue
+            try:
+                async with asyncio.timeout(end_s - time.monotonic()):
+                    await self._changed.until(
+                        lambda: any(link.batches for link in self._links) or self._closed or group != self._group
+                    )
+            except TimeoutError:
+                return False
+            if self._closed or group != self._group:
+                return False
+        return True
+
+    def _choose(self, missing: int) -> list[int]:
+        """Returns the shards of the next batches, those with the most first; fewer where there are fewer."""
+        left = {shard: link.batches for shard, link in enumerate(self._links) if link.batches}
+        chosen: list[int] = []
+        while left and len(chosen) < missing:
+            fullest = max(left, key=left.__getitem__)
+            chosen.append(fullest)
+            left[fullest] -= 1
+            if not left[fullest]:
+                del left[fullest]
+        return chosen
+
+    async def _draw(self, shard: int) -> None:
+        number = self._next_number
+        self._next_number += 1
+        if await self._links[shard].draw(number):
+            self._drawn.append((shard, number))
+
+    def _deal(self, *, full: bool) -> None:
+        drawn = self._for_ranks() if full else [(EMPTY, 0)] * self._workers
+        for ready, (shard, number) in zip(self._ready, drawn, strict=True):
+            ready.append(Ticket(self._next_batch, shard, number))
+        self._rounds += 1
+        self._next_batch += 1
+        self._changed.set()
+
+    def _for_ranks(self) -> list[tuple[int, int]]:
+        """Returns what was drawn by rank: that of shard r for rank r where there is one, as they may share a node."""
+        drawn, self._drawn = self._drawn, []
+        mine: list[tuple[int, int] | None] = []
+        for rank in range(self._workers):
+            own = next((batch for batch in drawn if batch[0] == rank % len(self._links)), None)
+            mine.append(own)
+            if own is not None:
+                drawn.remove(own)
+        return [batch if batch is not None else drawn.pop(0) for batch in mine]
+
+    async def _drop(self, tickets: Sequence[Ticket]) -> None:
+        """Has the shards forget batches; one that does not answer has forgotten them with its process."""
+        held: dict[int, list[int]] = {}
+        for ticket in tickets:
+            if ticket.shard != EMPTY:
+                held.setdefault(ticket.shard, []).append(ticket.number)
+        with contextlib.suppress(TimeoutError):
+            await asyncio.gather(*(self._links[shard].drop(numbers) for shard, numbers in held.items()))

@@ -1,0 +1,172 @@
+"""One shard of a buffer: trajectories in, batches out as they are asked for."""
+
+import asyncio
+import contextlib
+from collections import OrderedDict
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Final
+
+import numpy as np
+from numpy.typing import NDArray
+
+from app.models.spec import ModelSpec
+from app.replay.repeats import Repeats
+from app.replay.sample import Keys
+from app.replay.supply import Parts, SupplyStats, joined
+from app.stores.buffer_settings import BufferSettings, batch_layout
+from app.stores.signal import Signal
+from app.stores.supplies import make_supply
+from app.types import Arrays, Rows, Version
+
+PUSHES_REMEMBERED: Final = 10_000
+"""Newest pushes whose repetition is recognised."""
+REPORT_S: Final = 1.0
+"""Longest wait of one question for the number of batches."""
+
+
+@dataclass(frozen=True, slots=True)
+class ShardStats:
+    """What a shard did since its start, in rows."""
+
+    supply: SupplyStats
+    repeated_pushes: int
+    repeated_rows: int
+    """Rows of trajectories that were taken already, from games restored after a crash."""
+    refused_pushes: int
+    refused_rows: int
+    """Each as often as it was refused."""
+    ignored_priorities: int
+    """Priorities of items that had left."""
+
+
+def put_object(parts: Parts) -> Any:  # A reference of Ray's, which is untyped here.
+    """Returns a reference to rows in the object store; this process owns them."""
+    import ray  # noqa: PLC0415  # A shard without tickets does without it.
+
+    return ray.put(parts)
+
+
+class ShardStore:
+    """Holds rows in a queue or a table, drops repetitions, and keeps drawn batches until they are dropped.
+
+    A batch that is large enough is put into the object store as the pieces that it consists of: they are copied once,
+    and joined by whoever learns from them.
+    """
+
+    def __init__(
+        self, spec: ModelSpec, settings: BufferSettings, shard: int = 0, put: Callable[[Parts], Any] = put_object
+    ) -> None:
+        """Makes an empty shard.
+
+        Raises:
+          ValueError: The settings contradict each other.
+        """
+        self._supply = make_supply(spec, settings, shard)
+        self._settings, self._put = settings, put
+        self._ticketed = batch_layout(spec, settings).ticketed
+        self._kept: dict[int, Any] = {}
+        """Batches that were drawn, by number: rows, or a list with the reference to their pieces."""
+        self._seen: OrderedDict[tuple[str, int], None] = OrderedDict()
+        self._repeats = Repeats()
+        self._repeated = self._repeated_rows = self._refused = self._refused_rows = self._ignored = 0
+        self._changed = Signal()
+
+    async def start(self) -> None:
+        """Does nothing: a shard has no work of its own."""
+
+    async def push(self, sender: str, number: int, rows: Rows) -> bool:
+        """Takes trajectories and returns whether they were; False asks for the same push again, later.
+
+        A push that was taken already, by sender and number, is dropped and counted.
+
+        Raises:
+          ValueError: The rows do not end in a bootstrap row.
+        """
+        if (sender, number) in self._seen:
+            self._repeated += 1
+            return True
+        fresh = self._repeats.without(rows)
+        if not self._supply.insert(fresh.rows):
+            self._refused += 1
+            self._refused_rows += len(rows["kind"])
+            return False
+        self._repeats.note(fresh)
+        self._repeated_rows += fresh.repeated_rows
+        self._seen[sender, number] = None
+        if len(self._seen) > PUSHES_REMEMBERED:
+            self._seen.popitem(last=False)
+        self._changed.set()
+        return True
+
+    def batches(self) -> int:
+        """Returns how many batches could be drawn now, up to one for each worker."""
+        return self._supply.batches(self._settings.workers)
+
+    async def ready(self, known: int) -> int:
+        """Returns how many batches could be drawn, once they are not ``known``, or after a while."""
+        with contextlib.suppress(TimeoutError):
+            async with asyncio.timeout(REPORT_S):
+                await self._changed.until(lambda: self.batches() != known)
+        return self.batches()
+
+    async def draw(self, number: int) -> bool:
+        """Draws a batch and keeps it under a number; returns False where there is none."""
+        parts = self._supply.draw()
+        if parts is None:
+            return False
+        self._kept[number] = [self._put(parts)] if self._ticketed else joined(parts)
+        self._changed.set()
+        return True
+
+    async def fetch(self, number: int) -> Any:  # Rows, or a list with a reference, which is untyped here.
+        """Returns a batch that was drawn: its rows, or a list with the reference to its pieces; None if it is gone."""
+        return self._kept.get(number)
+
+    async def drop(self, numbers: list[int]) -> None:
+        """Forgets batches that were drawn."""
+        for number in numbers:
+            self._kept.pop(number, None)
+
+    async def update_priorities(
+        self, slots: NDArray[np.int64], numbers: NDArray[np.int64], priorities: NDArray[np.float64]
+    ) -> int:
+        """Gives items of a table new priorities; returns how many were ignored because the items had left.
+
+        Raises:
+          ValueError: A priority is negative or not finite.
+        """
+        keys = Keys(slots.astype(np.intp), numbers)
+        ignored = self._supply.update_priorities(keys, priorities.astype(np.float64))
+        self._ignored += ignored
+        return ignored
+
+    async def advance(self, newest: Version) -> int:
+        """Notes the newest version; returns how many items left because it made them too old."""
+        removed = self._supply.advance(newest)
+        self._changed.set()
+        return removed
+
+    async def shard_stats(self) -> ShardStats:
+        """Returns what this shard did."""
+        return ShardStats(
+            self._supply.stats(),
+            self._repeated,
+            self._repeated_rows,
+            self._refused,
+            self._refused_rows,
+            self._ignored,
+        )
+
+    async def state(self) -> Arrays:
+        """Returns what the shard holds, as arrays."""
+        return self._supply.state_dict()
+
+    async def load(self, state: Arrays) -> None:
+        """Takes over what another shard held.
+
+        Raises:
+          CheckpointError: It held rows of other columns, or had another capacity.
+        """
+        self._supply.load_state_dict(state)
+        self._changed.set()

@@ -1,0 +1,100 @@
+"""Sends trajectories to one shard of a buffer: one push under way at a time, bounded behind it."""
+
+import asyncio
+import logging
+import secrets
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from ray.exceptions import RayError
+
+from app.agents.outbox import Outbox
+from app.agents.unroll import Row
+from app.stores.buffer import Buffer
+from app.types import Rows
+
+WAITING_PUSHES_MAX: Final = 8
+"""Pushes' worth of rows that may wait behind one that does not return; newer trajectories are dropped and counted."""
+ATTEMPTS: Final = 3
+"""Times that one push is sent; the buffer recognises a repetition."""
+PUSH_TIMEOUT_S: Final = 10.0
+"""Longest wait for one push."""
+
+_log = logging.getLogger(__name__)
+
+
+class PushLink:
+    """What waits for one shard, and the push that is on its way there."""
+
+    def __init__(
+        self,
+        buffer: Buffer,
+        shard: int,
+        outbox: Callable[[Callable[[], None]], Outbox],
+        push_rows: int,
+        push_s: float,
+        counts: Counter[str],
+    ) -> None:
+        self._buffer, self._shard, self._counts = buffer, shard, counts
+        self._push_s = push_s
+        self._max_rows = push_rows * WAITING_PUSHES_MAX
+        self._full = asyncio.Event()
+        self._outbox = outbox(self._full.set)
+        self._sender = secrets.token_hex(8)
+        self._number = 0
+        self._refused: Rows | None = None
+        """The newest push, which the shard has refused and which is sent again before any other."""
+
+    def add(self, trajectory: list[Row]) -> None:
+        """Takes a trajectory; never waits."""
+        if len(self._outbox) >= self._max_rows:
+            self._counts["rows_dropped_unsent"] += len(trajectory)
+            return
+        self._outbox.add(trajectory)
+
+    async def run(self) -> None:
+        """Sends for as long as it runs."""
+        while True:
+            try:
+                async with asyncio.timeout(self._push_s):
+                    await self._full.wait()
+            except TimeoutError:
+                pass
+            self._full.clear()
+            if not await self._send_next():
+                await asyncio.sleep(self._push_s)
+
+    async def flush(self) -> None:
+        """Sends what waits, as far as the shard takes it."""
+        while (self._refused is not None or len(self._outbox)) and await self._send_next():
+            pass
+
+    async def _send_next(self) -> bool:
+        """Sends what was refused before, or else what waits; returns False where the shard refuses it for now."""
+        rows = self._refused
+        if rows is None:
+            if not len(self._outbox):
+                return True
+            rows = self._outbox.take()
+            self._number += 1
+        self._refused = None
+        if await self._send(rows):
+            return True
+        self._refused = rows
+        return False
+
+    async def _send(self, rows: Rows) -> bool:
+        """Sends rows, and counts those that are lost; returns False where the shard refuses them for now."""
+        size = len(rows["kind"])
+        for _ in range(ATTEMPTS):
+            try:
+                async with asyncio.timeout(PUSH_TIMEOUT_S):
+                    taken = await self._buffer.push(self._sender, self._number, rows, self._shard)
+            except (RayError, TimeoutError) as error:
+                _log.warning("a push of %d rows failed, sending it again: %s", size, error)
+            else:
+                self._counts["rows_pushed" if taken else "pushes_refused"] += size if taken else 1
+                return bool(taken)
+        self._counts["rows_dropped_unsent"] += size
+        return True
