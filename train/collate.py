@@ -1,6 +1,6 @@
 """Makes tensors of what comes through the stream: whole batches, or tickets for large ones."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
 import numpy as np
@@ -8,6 +8,7 @@ import ray.train
 import ray.train.torch
 import torch
 from numpy.typing import NDArray
+from ray.data import DataIterator
 from ray.data.collate_fn import NumpyBatchCollateFn
 from torch import Tensor
 
@@ -19,31 +20,53 @@ from app.stores.buffer_store import numbered
 from app.stores.dealer import EMPTY, Ticket
 from app.types import Rows
 
+NO_TICKET: Final = -1
+"""Number of a batch that there is not: it fills a block of tickets."""
 NAME: Final = "train"
 """The dataset's name inside the trainer."""
 
 
 def batches(buffer: Buffer, layout: BatchLayout) -> Iterator[dict[str, Tensor]]:
     """Yields the batches of this worker's stream as tensors on its device; call it in a worker of the trainer."""
-    shard = ray.train.get_dataset_shard(NAME)
-    device = ray.train.torch.get_device()
+    yield from device_batches(ray.train.get_dataset_shard(NAME), buffer, layout, ray.train.torch.get_device())
+
+
+def device_batches(
+    stream: DataIterator, buffer: Buffer, layout: BatchLayout, device: "torch.device | str" = "cpu"
+) -> Iterator[dict[str, Tensor]]:
+    """Yields the batches of a stream as tensors on a device."""
     collate = Collate(buffer, layout)
-    yield from shard.iter_torch_batches(batch_size=None, prefetch_batches=0, device=device, collate_fn=collate)
+    found: list[dict[str, Tensor]]
+    for found in stream.iter_torch_batches(  # type: ignore[assignment]  # It is what collate_fn returns.
+        batch_size=None, prefetch_batches=0, collate_fn=collate
+    ):
+        for batch in found:
+            yield {name: column.to(device) for name, column in batch.items()}
 
 
 class Collate(NumpyBatchCollateFn):
-    """Makes tensors of a block, and of a ticket by fetching what it stands for."""
+    """Makes batches of tensors of a block: the one that it holds, or those that its tickets stand for."""
 
     def __init__(self, buffer: Buffer, layout: BatchLayout) -> None:
         super().__init__()
         self._buffer, self._layout = buffer, layout
 
-    def __call__(self, batch: dict[str, NDArray[Any]]) -> dict[str, Tensor]:  # type: ignore[override]  # Ray's is a free variable.
-        """Returns the batch, each tensor with memory of its own."""
+    def __call__(self, batch: dict[str, NDArray[Any]]) -> list[dict[str, Tensor]]:  # type: ignore[override]  # Ray's is free.
+        """Returns the batches, each tensor with memory of its own.
+
+        Raises:
+          SparringError: A batch is gone.
+        """
         if not self._layout.ticketed:
-            return {name: torch.tensor(column) for name, column in batch.items()}
-        ticket = Ticket(*(int(batch[name][0]) for name in ("batch", "shard", "number")))
-        return tensors(_fetched_parts(self._buffer, self._layout, ticket), ticket.batch)
+            return [owned(batch)]
+        tickets = tickets_of(batch)
+        parts = _fetched(self._buffer, self._layout, tickets)
+        return [tensors(part, ticket.batch) for ticket, part in zip(tickets, parts, strict=True)]
+
+
+def owned(batch: Rows) -> dict[str, Tensor]:
+    """Returns a batch as tensors with memory of their own: what comes out of the object store is read-only."""
+    return {name: torch.from_numpy(column.copy()) for name, column in batch.items()}
 
 
 def tensors(parts: Parts, batch: int) -> dict[str, Tensor]:
@@ -59,10 +82,17 @@ def _joined_tensor(columns: list[NDArray[Any]], rows: int) -> Tensor:
     return torch.from_numpy(out)
 
 
-def ticket_rows(ticket: Ticket) -> Rows:
-    """Returns a ticket as a batch of one row."""
-    named = {"batch": ticket.batch, "shard": ticket.shard, "number": ticket.number}
-    return {name: np.array([number], np.int64) for name, number in named.items()}
+def ticket_rows(tickets: Sequence[Ticket], rows: int) -> Rows:
+    """Returns tickets as a batch of a fixed number of rows, since Ray Data cuts larger blocks; see ``tickets_of``."""
+    missing = [Ticket(NO_TICKET, EMPTY, 0)] * (rows - len(tickets))
+    table = np.array([(ticket.batch, ticket.shard, ticket.number) for ticket in (*tickets, *missing)], np.int64)
+    return dict(zip(("batch", "shard", "number"), np.ascontiguousarray(table.T), strict=True))
+
+
+def tickets_of(rows: Mapping[str, NDArray[Any]]) -> list[Ticket]:
+    """Returns the tickets of a block."""
+    columns = (rows[name].tolist() for name in ("batch", "shard", "number"))
+    return [Ticket(*values) for values in zip(*columns, strict=True) if values[0] != NO_TICKET]
 
 
 def fetched(buffer: Buffer, layout: BatchLayout, ticket: Ticket) -> Rows:
@@ -71,20 +101,23 @@ def fetched(buffer: Buffer, layout: BatchLayout, ticket: Ticket) -> Rows:
     Raises:
       SparringError: They are gone.
     """
-    return numbered(joined(_fetched_parts(buffer, layout, ticket)), ticket.batch)
+    (parts,) = _fetched(buffer, layout, [ticket])
+    return numbered(joined(parts), ticket.batch)
 
 
-def _fetched_parts(buffer: Buffer, layout: BatchLayout, ticket: Ticket) -> Parts:
-    """Returns what a ticket stands for.
+def _fetched(buffer: Buffer, layout: BatchLayout, tickets: Sequence[Ticket]) -> list[Parts]:
+    """Returns what tickets stand for.
 
     Raises:
-      SparringError: It is gone, with its shard or with the group of workers that it was for.
+      SparringError: One is gone, with its shard or with the group of workers that it was for.
     """
-    if ticket.shard == EMPTY:
-        return [padding(layout.columns, layout.rows)]
-    parts = buffer.fetch(ticket)
-    if parts is None:
-        raise SparringError(
-            f"batch {ticket.batch} is gone from shard {ticket.shard} of the buffer, which has restarted"
-        )
-    return parts
+    held = iter(buffer.fetch([ticket for ticket in tickets if ticket.shard != EMPTY]))
+    found: list[Parts] = []
+    for ticket in tickets:
+        parts = [padding(layout.columns, layout.rows)] if ticket.shard == EMPTY else next(held)
+        if parts is None:
+            raise SparringError(
+                f"batch {ticket.batch} is gone from shard {ticket.shard} of the buffer, which has restarted"
+            )
+        found.append(parts)
+    return found

@@ -15,7 +15,6 @@ from app.replay.supply import padding
 from app.stores.buffer import Buffer
 from app.stores.buffer_settings import BatchLayout
 from app.stores.buffer_store import numbered
-from app.stores.dealer import EMPTY, Ticket
 from train.collate import NAME, fetched, ticket_rows
 
 BLOCK_SHARE = 0.95
@@ -46,8 +45,8 @@ def read(buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> Iterator
     """Yields the worker's batches until the stream is over."""
     buffer.open(rank, group)
     while (taken := buffer.take(rank, group)) is not None:
-        if isinstance(taken, Ticket):
-            rows = ticket_rows(taken) if layout.ticketed else fetched(buffer, layout, taken)
+        if isinstance(taken, list):
+            rows = ticket_rows(taken, layout.tickets) if layout.ticketed else fetched(buffer, layout, taken[0])
             yield BlockAccessor.batch_to_block(rows)
         elif taken:
             yield BlockAccessor.batch_to_block(taken)
@@ -79,7 +78,7 @@ def stream(buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> Datase
 def block_bytes(layout: BatchLayout) -> int:
     """Returns the size of one batch, or of the ticket that stands for it, as a block."""
     whole = numbered(padding(layout.columns, 1 if layout.ticketed else layout.rows), 0)
-    rows = ticket_rows(Ticket(0, EMPTY, 0)) if layout.ticketed else whole
+    rows = ticket_rows([], layout.tickets) if layout.ticketed else whole
     return int(BlockAccessor.for_block(BlockAccessor.batch_to_block(rows)).size_bytes())
 
 

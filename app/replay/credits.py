@@ -29,7 +29,11 @@ class Credits:
 
     def available(self, rank: int) -> bool:
         """Returns whether the rank may take a batch."""
-        return rank in self._ranks and self._ranks[rank].free > 0
+        return self.free(rank) > 0
+
+    def free(self, rank: int) -> int:
+        """Returns how many batches the rank may take; 0 where it has no stream."""
+        return self._ranks[rank].free if rank in self._ranks else 0
 
     def take(self, rank: int, batch_id: int) -> None:
         """Spends a credit on a batch.

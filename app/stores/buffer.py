@@ -20,6 +20,10 @@ KEY_COLUMNS: Final = ("key_shard", "key_slot", "key_number")
 """Columns of a table's batch that name its items."""
 
 
+Taken = Rows | list[Ticket] | None
+"""A batch, tickets for batches, an empty mapping where none was due for a while, or None at the end."""
+
+
 @dataclass(frozen=True, slots=True)
 class BufferStats:
     """What a buffer did since its start, over all shards, in rows; in items where it is a table."""
@@ -63,19 +67,27 @@ class Buffer:
         """Joins a worker to its group."""
         self._first.get("open", rank, group)
 
-    def take(self, rank: int, group: str) -> Rows | Ticket | None:
-        """Returns the worker's next batch or a ticket; an empty mapping where none was due for a while.
+    def take(self, rank: int, group: str) -> Taken:
+        """Returns the worker's next batch or tickets; an empty mapping where none was due for a while.
 
         None says that the stream has ended.
         """
-        return cast("Rows | Ticket | None", self._first.get("take", rank, group, timeout_s=TAKE_TIMEOUT_S))
+        return cast("Taken", ray.get(self.ask(rank, group), timeout=TAKE_TIMEOUT_S))
 
-    def fetch(self, ticket: Ticket) -> Parts | None:
-        """Returns the pieces of a ticket's batch, read-only where they lie in the object store; None if it is gone."""
-        found = self._shards[ticket.shard].get("fetch", ticket.number)
-        if isinstance(found, list):
-            return cast("Parts", ray.get(found[0], timeout=TAKE_TIMEOUT_S))
-        return None if found is None else [cast("Rows", found)]
+    def ask(self, rank: int, group: str) -> "ray.ObjectRef[Any]":
+        """Returns a reference to what ``take`` would return."""
+        return self._first.call("take", rank, group)
+
+    def fetch(self, tickets: Sequence[Ticket]) -> list[Parts | None]:
+        """Returns the pieces of each ticket's batch, read-only; None for one that is gone."""
+        numbers: dict[int, list[int]] = {}
+        for ticket in tickets:
+            numbers.setdefault(ticket.shard, []).append(ticket.number)
+        calls = {shard: self._shards[shard].call("fetch", wanted) for shard, wanted in numbers.items()}
+        found: dict[tuple[int, int], Any] = {}
+        for shard, answers in zip(calls, ray.get(list(calls.values()), timeout=TAKE_TIMEOUT_S), strict=True):
+            found |= {(shard, number): answer for number, answer in zip(numbers[shard], answers, strict=True)}
+        return [_parts(found[ticket.shard, ticket.number]) for ticket in tickets]
 
     def release(self, rank: int, batch: int) -> "ray.ObjectRef[Any]":
         """Gives the credit of a batch back."""
@@ -149,3 +161,10 @@ class Buffer:
     @property
     def _first(self) -> StoreHandle:
         return self._shards[0]
+
+
+def _parts(found: Any) -> Parts | None:
+    """Returns the pieces of a batch that a shard has handed out, from the object store where they lie there."""
+    if isinstance(found, list):
+        return cast("Parts", ray.get(found[0], timeout=TAKE_TIMEOUT_S))
+    return None if found is None else [cast("Rows", found)]

@@ -50,6 +50,8 @@ class BatchLayout:
     """Rows of a batch; items of a table."""
     ticketed: bool = False
     """Whether batches travel as tickets."""
+    tickets: int = 1
+    """Most tickets that travel together."""
 
     @property
     def bytes(self) -> int:
@@ -85,5 +87,5 @@ def batch_layout(spec: ModelSpec, settings: BufferSettings) -> BatchLayout:
     """Returns what the batches of a buffer look like."""
     rows = row_dtypes(spec)
     columns = rows if settings.table is None else {**items_of(settings.table).columns(rows), **SAMPLE_COLUMNS}
-    layout = BatchLayout(columns, settings.batch_rows)
+    layout = BatchLayout(columns, settings.batch_rows, tickets=settings.credits_batches)
     return replace(layout, ticketed=layout.bytes >= settings.ticket_bytes)

@@ -41,7 +41,14 @@ class BufferStore(ShardStore):
         self._layout = batch_layout(spec, settings)
         remote = [RemoteShard(handle, self._changed) for handle in others]
         links: list[ShardLink] = [OwnShard(self), *remote]
-        self._dealer = Dealer(links, settings.workers, settings.credits_batches, settings.heartbeat_s, self._changed)
+        self._dealer = Dealer(
+            links,
+            settings.workers,
+            settings.credits_batches,
+            settings.heartbeat_s,
+            self._changed,
+            together=self._layout.ticketed,
+        )
         self._work: list[Callable[[], Coroutine[Any, Any, None]]] = [
             self._dealer.run,
             *(shard.follow for shard in remote),
@@ -56,8 +63,8 @@ class BufferStore(ShardStore):
         """Joins a worker to its group; the first of a new group ends the old group's streams and credits."""
         await self._dealer.open(rank, group)
 
-    async def take(self, rank: int, group: str) -> Rows | Ticket | None:
-        """Returns the worker's next batch or a ticket for it.
+    async def take(self, rank: int, group: str) -> Rows | list[Ticket] | None:
+        """Returns the worker's next batch, or tickets for those that it gets now.
 
         An empty mapping says that none was due for a while, None that the stream has ended.
         """
@@ -67,13 +74,14 @@ class BufferStore(ShardStore):
         taken = await self._dealer.take(rank, group)
         if isinstance(taken, NoBatch):
             return {} if taken is NoBatch.IDLE else None
-        if self._layout.ticketed or taken.shard > 0:
+        first = taken[0]
+        if self._layout.ticketed or first.shard > 0:
             return taken
-        if taken.shard == EMPTY:
-            return numbered(padding(self._layout.columns, self._layout.rows), taken.batch)
-        self._dealer.fetched(rank, taken.batch)
-        rows: Rows = self._kept.pop(taken.number)
-        return numbered(rows, taken.batch)
+        if first.shard == EMPTY:
+            return numbered(padding(self._layout.columns, self._layout.rows), first.batch)
+        self._dealer.fetched(rank, first.batch)
+        rows: Rows = self._kept.pop(first.number)
+        return numbered(rows, first.batch)
 
     async def release(self, rank: int, batch: int) -> bool:
         """Gives the credit of a batch back; returns whether it was still out."""

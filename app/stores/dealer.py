@@ -70,6 +70,8 @@ class Dealer:
         credits_batches: int,
         heartbeat_s: float,
         changed: Signal,
+        *,
+        together: bool = False,
     ) -> None:
         """Waits for workers to open their streams.
 
@@ -79,10 +81,11 @@ class Dealer:
           credits_batches: Batches that may be under way to one of them.
           heartbeat_s: Seconds without a batch after which everyone gets an empty one.
           changed: Told when a link has other batches.
+          together: Whether a worker takes all batches at once that it has credits for and that are there.
         """
         self._links, self._workers, self._heartbeat_s = links, workers, heartbeat_s
         self._credits = Credits(credits_batches)
-        self._changed = changed
+        self._changed, self._together = changed, together
         self._drawn: list[tuple[int, int]] = []
         """Shard and number of batches that were drawn and not dealt."""
         self._ready: list[deque[Ticket]] = [deque() for _ in range(workers)]
@@ -107,8 +110,12 @@ class Dealer:
             group = self._group
             # The first round is empty: it carries no rows, but it shows that the stream is up.
             full = self._rounds > 0 and await self._collect(group)
-            if group == self._group and not self._closed:
-                self._deal(full=full)
+            if group != self._group or self._closed:
+                continue
+            self._deal(full=full)
+            while full and self._another_at_once() and await self._collect(group):
+                self._deal(full=True)
+            self._changed.set()
 
     async def open(self, rank: int, group: str) -> None:
         """Joins a worker to its group; the first of a new group ends the old group's streams and credits."""
@@ -124,8 +131,8 @@ class Dealer:
         self._credits.open(rank)
         self._changed.set()
 
-    async def take(self, rank: int, group: str) -> Ticket | NoBatch:
-        """Returns the worker's next batch, once there is one."""
+    async def take(self, rank: int, group: str) -> list[Ticket] | NoBatch:
+        """Returns the worker's next batch, once there is one; several where they are handed out together."""
         self._asking[rank] += 1
         self._changed.set()
         try:
@@ -137,12 +144,15 @@ class Dealer:
             self._asking[rank] -= 1
         if self._over(rank, group):
             return NoBatch.OVER
-        ticket = self._ready[rank].popleft()
-        self._credits.take(rank, ticket.batch)
-        if ticket.shard != EMPTY:
-            self._out[rank, ticket.batch] = ticket
+        taken: list[Ticket] = []
+        while self._may_take(rank) and (self._together or not taken):
+            ticket = self._ready[rank].popleft()
+            self._credits.take(rank, ticket.batch)
+            if ticket.shard != EMPTY:
+                self._out[rank, ticket.batch] = ticket
+            taken.append(ticket)
         self._changed.set()
-        return ticket
+        return taken
 
     async def release(self, rank: int, batch: int) -> bool:
         """Gives the credit of a batch back; returns whether it was still out."""
@@ -184,6 +194,13 @@ class Dealer:
         return any(
             count and self._credits.available(rank) and not self._ready[rank] for rank, count in self._asking.items()
         )
+
+    def _another_at_once(self) -> bool:
+        """Returns whether there is a batch for each worker already, and each has a credit for it."""
+        if not self._together or self._closed:
+            return False
+        there = len(self._drawn) + sum(link.batches for link in self._links) >= self._workers
+        return there and all(self._credits.free(rank) > len(ready) for rank, ready in enumerate(self._ready))
 
     async def _collect(self, group: str) -> bool:
         """Draws a batch for each worker; returns whether there was one for all before a heartbeat was due."""
@@ -227,7 +244,6 @@ class Dealer:
             ready.append(Ticket(self._next_batch, shard, number))
         self._rounds += 1
         self._next_batch += 1
-        self._changed.set()
 
     def _for_ranks(self) -> list[tuple[int, int]]:
         """Returns what was drawn by rank: that of shard r for rank r where there is one, as they may share a node."""

@@ -119,9 +119,9 @@ class ShardStore:
         self._changed.set()
         return True
 
-    async def fetch(self, number: int) -> Any:  # Rows, or a list with a reference, which is untyped here.
-        """Returns a batch that was drawn: its rows, or a list with the reference to its pieces; None if it is gone."""
-        return self._kept.get(number)
+    async def fetch(self, numbers: list[int]) -> list[Any]:  # Rows or references, which are untyped here.
+        """Returns batches that were drawn: rows, or a list with the reference to their pieces; None if one is gone."""
+        return [self._kept.get(number) for number in numbers]
 
     async def drop(self, numbers: list[int]) -> None:
         """Forgets batches that were drawn."""

@@ -39,12 +39,12 @@ def trajectory(steps: int, first_tick: int = 0, episode: int | None = None) -> R
     return rows
 
 
-def ids(rows: Rows | Ticket | None) -> set[int]:
+def ids(rows: Rows | list[Ticket] | None) -> set[int]:
     assert isinstance(rows, dict)
     return {int(number) for number in rows["batch"]}
 
 
-def steps(rows: Rows | Ticket | None) -> list[int]:
+def steps(rows: Rows | list[Ticket] | None) -> list[int]:
     assert isinstance(rows, dict)
     return [int(tick) for tick, weight in zip(rows["tick"], rows["weight"], strict=True) if weight]
 
@@ -73,7 +73,7 @@ async def opened(buffer: BufferStore, group: str = "g") -> None:
 @asynccontextmanager
 async def taking(
     buffer: BufferStore, rank: int = 0, group: str = "g"
-) -> AsyncIterator["asyncio.Task[Rows | Ticket | None]"]:
+) -> AsyncIterator["asyncio.Task[Rows | list[Ticket] | None]"]:
     """Runs a take that nothing has answered yet."""
     task = asyncio.create_task(buffer.take(rank, group))
     for _ in range(20):

@@ -1,0 +1,279 @@
+"""The processes that ``buffer`` measures: a producer, a shard, and a learner behind it."""
+
+import asyncio
+import time
+import uuid
+from collections import Counter, deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Final, NamedTuple, cast
+
+import numpy as np
+import psutil
+import ray
+from torch import Tensor
+
+from app.agents.unroll import Row
+from app.config.base import Process
+from app.config.root import ExperimentConfig
+from app.models.distributions.categorical import Categorical
+from app.models.spec import ArraySpec, ModelSpec
+from app.replay.rows import empty_batch
+from app.replay.supply import WhenFull
+from app.stores.buffer import Buffer, Taken
+from app.stores.buffer_settings import BatchLayout, BufferSettings, batch_layout
+from app.stores.buffer_store import BufferStore
+from app.stores.host import StoreHandle, open_host
+from app.types import RowKind, Rows
+from deployments.pusher import Pusher
+from train.bench.service import free_port
+from train.collate import Collate, device_batches, ticket_rows
+from train.data import stream
+from train.launch.ring import Ring
+from train.launch.stopping import Stopper
+
+NAMESPACE: Final = "bench.buffer"
+START_TIMEOUT_S: Final = 120.0
+"""Longest start of Ray, or of a stream."""
+OBJECT_STORE_BYTES: Final = 2 * 2**30
+"""Shared memory: the largest case keeps ten batches of 15 MiB."""
+REFUSED_PAUSE_S: Final = 0.01
+"""Pause of the producer when the shard is full."""
+PUSHES_UNDER_WAY: Final = 2
+"""Pushes that the producer does not wait for."""
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Rows of one kind."""
+
+    name: str
+    observation: tuple[int, ...]
+    dtype: str
+    fragment_rows: int
+    """Rows of one trajectory, its bootstrap row included."""
+    push_rows: int
+    batch_rows: int
+    capacity_batches: int
+    target_rows_per_s: float
+
+    @property
+    def spec(self) -> ModelSpec:
+        """Returns the shapes of the model whose rows these are."""
+        return ModelSpec(ArraySpec(self.observation, self.dtype), Categorical(2))
+
+    def settings(self, when_full: WhenFull, credits_batches: int = 2) -> BufferSettings:
+        """Returns how the buffer deals out batches."""
+        capacity = self.batch_rows * self.capacity_batches
+        return BufferSettings(
+            self.batch_rows, 1, capacity, credits_batches, 5.0, when_full=when_full, ticket_bytes=4 * 2**20
+        )
+
+
+CARTPOLE: Final = Case("cartpole", (4,), "float32", 64, 4096, 4096, 8, 400_000)
+ATARI: Final = Case("atari", (4, 84, 84), "uint8", 128, 128, 512, 4, 13_400)
+
+
+class Counted(NamedTuple):
+    """What a learner got in one window."""
+
+    rows: int
+    seconds: float
+    waits_s: list[float]
+    """How long it waited for each batch."""
+    ages_s: list[float]
+    """Time from the moment at which each batch left the buffer to that at which it was learned from."""
+
+
+class TimedBuffer(Buffer):
+    """Writes the time at which a batch left the buffer, in nanoseconds, into its column ``episode``."""
+
+    def take(self, rank: int, group: str) -> Taken:
+        """Returns the next batch with its time."""
+        taken = super().take(rank, group)
+        if isinstance(taken, dict) and taken:
+            taken = taken | {"episode": np.full(len(taken["episode"]), time.time_ns(), np.int64)}
+        return taken
+
+
+class Producer:
+    """Pushes the same rows again and again, as fast as the shard takes them or at a given rate."""
+
+    def __init__(self, buffer: Buffer, case: Case) -> None:
+        self._buffer, self._case = buffer, case
+        self._rows = trajectories(case)
+        self._number = 0
+
+    async def run(self, rows_per_s: float | None) -> None:
+        """Pushes for ever."""
+        pushes = (self._push(f"bench{index}", rows_per_s) for index in range(PUSHES_UNDER_WAY))
+        await asyncio.gather(*pushes)
+
+    async def _push(self, sender: str, rows_per_s: float | None) -> None:
+        pause_s = 0.0 if rows_per_s is None else PUSHES_UNDER_WAY * self._case.push_rows / rows_per_s
+        while True:
+            began_s = time.monotonic()
+            self._number += 1
+            number = self._number
+            rows = self._rows | {"episode": self._rows["episode"] + number * self._case.push_rows}
+            while not await self._buffer.push(sender, number, rows):
+                await asyncio.sleep(REFUSED_PAUSE_S)
+            if pause_s:
+                await asyncio.sleep(max(0.0, began_s + pause_s - time.monotonic()))
+
+
+class Learner:
+    """Takes batches out of the stream, one after another."""
+
+    def __init__(self, buffer: Buffer, layout: BatchLayout, *, plain: bool) -> None:
+        self._buffer = buffer
+        group = uuid.uuid4().hex
+        self._batches = _plain(buffer, layout, group) if plain else _streamed(buffer, layout, group)
+        self._releases: deque[ray.ObjectRef[Any]] = deque()
+        self._release(next(self._batches))  # Empty: the stream is up.
+
+    def window(self, seconds: float, step_s: float) -> Counted:
+        """Returns what came in so many seconds, with a training step of a given length behind each batch."""
+        began_s = time.monotonic()
+        rows, waits_s, ages_s = 0, [], []
+        while time.monotonic() < began_s + seconds:
+            asked_s = time.monotonic()
+            batch = next(self._batches)
+            waits_s.append(time.monotonic() - asked_s)
+            ages_s.append((time.time_ns() - int(batch["episode"][0])) / 1e9)
+            rows += int((batch["weight"] >= 0).sum())
+            if step_s:
+                time.sleep(step_s)
+            self._release(batch)
+        return Counted(rows, time.monotonic() - began_s, waits_s, ages_s)
+
+    def _release(self, batch: dict[str, Tensor]) -> None:
+        self._releases.append(self._buffer.release(0, int(batch["batch"][0])))
+        while len(self._releases) > 8:
+            ray.get(self._releases.popleft())
+
+
+class PushCost:
+    """Pushes as an actor replica does, and tells the CPU time of its process."""
+
+    async def measure(self, buffer: Buffer, case: Case, pushes: int, push_rows: int) -> float:
+        """Returns the CPU microseconds of a row, from a finished trajectory to the acknowledged push."""
+        counts: Counter[str] = Counter()
+        pusher = Pusher(buffer, case.spec, push_rows, 1.0, counts)
+        rows = trajectory_rows(case)
+        began_s, total = time.process_time(), 0
+        for push in range(pushes):
+            for part in range(push_rows // case.fragment_rows):
+                episode = push * push_rows + part
+                pusher.add([row._replace(episode=episode) for row in rows])
+                total += len(rows)
+            await pusher.flush()
+        cpu_s = time.process_time() - began_s
+        began_s = time.process_time()
+        for push in range(pushes * (push_rows // case.fragment_rows)):
+            [row._replace(episode=push) for row in rows]
+        return 1e6 * (cpu_s - (time.process_time() - began_s)) / total  # Making the rows is not part of a push.
+
+
+def trajectories(case: Case) -> Rows:
+    """Returns the rows of one push."""
+    rows = empty_batch(case.spec, case.push_rows)
+    at = np.arange(case.push_rows)
+    last = (at + 1) % case.fragment_rows == 0
+    rows["kind"][:] = np.where(last, RowKind.TERMINATED, RowKind.STEP)
+    rows["weight"][:] = ~last
+    rows["tick"][:] = at % case.fragment_rows
+    rows["episode"][:] = at // case.fragment_rows
+    rows["generation"][:] = 1
+    return rows
+
+
+def trajectory_rows(case: Case) -> list[Row]:
+    """Returns one trajectory as an agent's unroll hands it over."""
+    observation, mask = np.zeros(case.observation, case.dtype), np.ones(2, np.uint8)
+    last = case.fragment_rows - 1
+    return [
+        Row(observation, 1, mask, None, 1.0, -0.7, 0.5, int(RowKind.TERMINATED if tick == last else RowKind.STEP),
+            float(tick != last), 1, 1, 0, tick)
+        for tick in range(case.fragment_rows)
+    ]  # fmt: skip
+
+
+class Buffered:
+    """A cluster of its own, with a buffer for each measurement."""
+
+    def __init__(self) -> None:
+        self._made = 0
+
+    def buffer(self, case: Case, settings: BufferSettings) -> tuple[Buffer, BatchLayout]:
+        """Returns a new buffer; the one before is gone."""
+        self._made += 1
+        kwargs = {"spec": case.spec, "settings": settings}
+        host = open_host(NAMESPACE, f"buffer{self._made}", Process(), {"buffer": (BufferStore, kwargs)})
+        return TimedBuffer([StoreHandle(host, "buffer")]), batch_layout(case.spec, settings)
+
+    @contextmanager
+    def learner(
+        self, case: Case, settings: BufferSettings, *, plain: bool, rows_per_s: float | None = None
+    ) -> Iterator[Any]:
+        """Runs producer, shard and learner for as long as the block runs; yields the learner."""
+        buffer, layout = self.buffer(case, settings)
+        producer = cast("Any", ray.remote(Producer)).options(num_cpus=0, max_concurrency=2).remote(buffer, case)
+        producer.run.remote(rows_per_s)
+        learner = cast("Any", ray.remote(Learner)).options(num_cpus=0).remote(buffer, layout, plain=plain)
+        try:
+            yield learner
+        finally:
+            for actor in (learner, producer, ray.get_actor(f"buffer{self._made}", namespace=NAMESPACE)):
+                ray.kill(actor)
+
+    def push_cost_us(self, case: Case, pushes: int, push_rows: int) -> float:
+        """Returns the CPU microseconds of a pushed row."""
+        buffer, _ = self.buffer(case, case.settings(WhenFull.DROP_OLDEST))
+        pusher = cast("Any", ray.remote(PushCost)).options(num_cpus=0).remote()
+        try:
+            return float(ray.get(pusher.measure.remote(buffer, case, pushes, push_rows), timeout=START_TIMEOUT_S))
+        finally:
+            for actor in (pusher, ray.get_actor(f"buffer{self._made}", namespace=NAMESPACE)):
+                ray.kill(actor)
+
+
+@contextmanager
+def buffering(stopper: Stopper) -> Iterator[Buffered]:
+    """Starts Ray for the block; then all its processes are gone."""
+    config = ExperimentConfig.model_validate({"run": {"project": "bench", "trial": "buffer"}})
+    ring = Ring(config, free_port(), START_TIMEOUT_S, stopper, OBJECT_STORE_BYTES)
+    try:
+        ring.start_ray()
+        yield Buffered()
+    finally:
+        ring.close()
+
+
+def cpu_s_of_children() -> float:
+    """Returns the CPU seconds of all processes that this one has started, those that are gone not included."""
+    total = 0.0
+    for process in psutil.Process().children(recursive=True):
+        try:
+            times = process.cpu_times()
+        except psutil.Error:
+            continue
+        total += times.user + times.system
+    return total
+
+
+def _streamed(buffer: Buffer, layout: BatchLayout, group: str) -> Iterator[dict[str, Tensor]]:
+    yield from device_batches(stream(buffer, layout, 0, group).iterator(), buffer, layout)
+
+
+def _plain(buffer: Buffer, layout: BatchLayout, group: str) -> Iterator[dict[str, Tensor]]:
+    """Yields batches straight from the shard, and asks for the next one before it hands out the last."""
+    buffer.open(0, group)
+    asked, collate = buffer.ask(0, group), Collate(buffer, layout)
+    while (taken := cast("Taken", ray.get(asked, timeout=START_TIMEOUT_S))) is not None:
+        asked = buffer.ask(0, group)
+        if isinstance(taken, list):
+            yield from collate(ticket_rows(taken, layout.tickets))
+        elif taken:
+            yield from collate(taken | {"episode": np.full(layout.rows, time.time_ns(), np.int64)})
