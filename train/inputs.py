@@ -118,6 +118,6 @@ def open_input(config: ExperimentConfig, wanted: "TrainInput", trial: Trial, spe
     Raises:
       ServiceNotFoundError: The service has no such buffer.
     """
-    buffer = trial.buffer(wanted.buffer)
-    layout = batch_layout(spec, buffer_settings(config, wanted.buffer))
-    return BufferInput(buffer, wanted.buffer, layout, config.buffers[wanted.buffer].max_policy_lag)
+    name = str(wanted.buffer)
+    layout = batch_layout(spec, buffer_settings(config, name))
+    return BufferInput(trial.buffer(name), name, layout, config.buffers[name].max_policy_lag)

@@ -23,6 +23,7 @@ def active(config: ExperimentConfig) -> ExperimentConfig:
             "agents": agents,
             "actors": _existing(config.actors, mode),
             "buffers": buffers,
+            "sources": _existing(config.sources, mode),
             "trainers": _existing(config.trainers, mode),
         }
     )

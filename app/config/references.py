@@ -36,6 +36,8 @@ REFERENCES = (
     Reference("agents", ("buffer",), "buffers", modes=("train",)),  # Deployed agents record nothing.
     Reference("trainers", ("model",), "models"),
     Reference("trainers", ("inputs", "*", "buffer"), "buffers"),
+    Reference("trainers", ("inputs", "*", "source"), "sources"),
+    Reference("sources", ("held_out_source",), "sources"),
 )
 
 
@@ -100,6 +102,8 @@ def _modes(section: str, component: object) -> tuple[str, ...]:
 
 def _enable(section: str, component: object) -> object:
     _, schema = get_args(ExperimentConfig.model_fields[section].annotation)
+    while not isinstance(schema, type):  # An annotated union: its members have their defaults in common.
+        schema = get_args(schema)[0]
     if not issubclass(schema, Component):
         raise TypeError(f"{section} must hold components, got {schema!r}")
     return _mapping(component).get("enable", schema.model_fields["enable"].default)

@@ -7,6 +7,7 @@ from app.config.buffers import BufferConfig
 from app.config.launching import LaunchConfig
 from app.config.models import ModelConfig
 from app.config.serving import ActorConfig, AgentConfig
+from app.config.sources import Source
 from app.config.training import TrainerConfig
 
 
@@ -48,6 +49,7 @@ class ExperimentConfig(Config):
     agents: dict[Name, AgentConfig] = {}
     actors: dict[Name, ActorConfig] = {}
     buffers: dict[Name, BufferConfig] = {}
+    sources: dict[Name, Source] = {}
     trainers: dict[Name, TrainerConfig] = {}
     stores: StoresConfig = StoresConfig()
     tracking: Tracking = Tracking()

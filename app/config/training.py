@@ -14,14 +14,24 @@ from app.config.strategies import Ddp, Precision, Strategy, strategy_problem
 class TrainInput(Config):
     """One stream of training batches."""
 
-    buffer: Name
-    """Buffer that the rows come from."""
+    buffer: Name | None = None
+    """Buffer that the rows come from; null where they come from a source."""
+
+    source: Name | None = None
+    """Source that the rows come from; null where they come from a buffer."""
 
     algorithm: Algorithm = Ppo()
     """How they are learned from."""
 
     batch_rows: int = Field(1024, ge=2)
     """Rows of one batch of one worker, bootstrap rows included."""
+
+    @model_validator(mode="after")
+    def _comes_from_one_place(self) -> "TrainInput":
+        if (self.buffer is None) == (self.source is None):
+            got = "neither" if self.buffer is None else f"buffer {self.buffer!r} and source {self.source!r}"
+            raise ValueError(f"got {got}; allowed is one of buffer and source")
+        return self
 
     @model_validator(mode="after")
     def _minibatches_fit(self) -> "TrainInput":

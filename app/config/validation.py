@@ -76,12 +76,15 @@ def _allowed(details: ErrorDetails) -> str:
     match details["type"]:
         case "model_type" | "dict_type":
             return "a mapping"
+        case "union_tag_invalid":
+            return f"{details['ctx']['discriminator']} is one of {details['ctx']['expected_tags']}"
+        case "union_tag_not_found":
+            return f"a mapping with {details['ctx']['discriminator']}"
         case "string_pattern_mismatch":
             return f"text that matches {details['ctx']['pattern']}"
-        case "too_short":
-            return f"a list of at least {details['ctx']['min_length']}"
-        case "too_long":
-            return f"a list of at most {details['ctx']['max_length']}"
+        case "too_short" | "too_long" as kind:
+            bound, length = ("least", "min_length") if kind == "too_short" else ("most", "max_length")
+            return f"a list of at {bound} {details['ctx'][length]}"
     _, should, rule = details["msg"].partition(" should ")
     return rule.removeprefix("be ").partition(", unable to parse")[0] if should else details["msg"]
 
