@@ -35,6 +35,10 @@ class ReleaseError(SparringError):
     """There is nothing to promote or to roll back to, or the service follows no registry."""
 
 
+class SourceError(SparringError):
+    """What is to be learned from cannot be read, or is not what the model takes."""
+
+
 class NonFiniteLossError(SparringError):
     """A loss or gradient became NaN or infinite; the weights before it are still good."""
 

@@ -1,0 +1,111 @@
+"""From the config of a source to its reader."""
+
+import glob
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+from app.config.root import ExperimentConfig
+from app.config.sources import FactorySource, FileSource, Source
+from app.errors import SourceError
+from app.models.spec import ModelSpec
+from app.sources.fitting import fields_of
+from app.sources.formats.factory import factory_shards
+from app.sources.formats.jsonl import JsonlShard
+from app.sources.formats.minari import MinariShard
+from app.sources.formats.npz import NpzShard
+from app.sources.formats.parquet import ParquetShard
+from app.sources.formats.rllib import RllibShard
+from app.sources.reader import Order, Reader
+from app.sources.stored import Shard
+
+FORMATS: Final[Mapping[str, tuple[Callable[[Path, Mapping[str, str]], Shard], tuple[str, ...]]]] = {
+    "parquet": (ParquetShard, ("parquet",)),
+    "recordings": (ParquetShard, ("parquet",)),
+    "jsonl": (JsonlShard, ("jsonl",)),
+    "npz": (NpzShard, ("npz",)),
+    "rllib": (RllibShard, ("json", "parquet")),
+    "minari": (MinariShard, ("hdf5", "h5")),
+}
+"""How the files of each kind are read, and the endings by which they are found in folders."""
+
+
+def open_reader(config: ExperimentConfig, name: str, spec: ModelSpec, *, rank: int = 0, ranks: int = 1) -> Reader:
+    """Returns what one of ``ranks`` workers trains on.
+
+    Raises:
+      SourceError: There is no such file, or the factory gives nothing.
+      PluginError: The factory cannot be imported.
+    """
+    return _reader(config, name, spec, Order(config.sources[name].epochs, rank=rank, ranks=ranks))
+
+
+def open_held_out(config: ExperimentConfig, name: str, spec: ModelSpec) -> Reader | None:
+    """Returns what a source is evaluated on, once from start to end; None where nothing is set aside.
+
+    Raises:
+      SourceError: There is no such file, or the factory gives nothing.
+      PluginError: The factory cannot be imported.
+    """
+    source = config.sources[name]
+    if source.held_out_source is not None:
+        return _reader(config, source.held_out_source, spec, Order())
+    if not source.held_out_share:
+        return None
+    return _reader(config, name, spec, Order(part="held_out"))
+
+
+def absolute(source: Source, folder: Path) -> Source:
+    """Returns a source whose files are found from any folder.
+
+    Args:
+      source: Its config.
+      folder: Where relative paths begin.
+    """
+    if not isinstance(source, FileSource):
+        return source
+    paths = (source.path,) if isinstance(source.path, str) else source.path
+    return source.model_copy(update={"path": tuple(str(folder / Path(path).expanduser()) for path in paths)})
+
+
+def shards_of(name: str, source: Source) -> Sequence[Shard]:
+    """Returns the shards of a source, files in the order of their names.
+
+    Raises:
+      SourceError: There is no such file, or the factory gives nothing.
+      PluginError: The factory cannot be imported.
+    """
+    if isinstance(source, FactorySource):
+        return factory_shards(source.factory, source.kwargs, source.fields)
+    make, endings = FORMATS[source.kind]
+    patterns = (source.path,) if isinstance(source.path, str) else source.path
+    return [make(path, source.fields) for pattern in patterns for path in _files(name, pattern, endings)]
+
+
+def _reader(config: ExperimentConfig, name: str, spec: ModelSpec, order: Order) -> Reader:
+    source = config.sources[name]
+    shuffle = source.shuffle if order.part == "train" else None
+    arranged = Order(
+        order.epochs,
+        window=None if shuffle is None else shuffle.window,
+        seed=config.run.seed if shuffle is None or shuffle.seed is None else shuffle.seed,
+        held_out_share=source.held_out_share,
+        part=order.part,
+        rank=order.rank,
+        ranks=order.ranks,
+    )
+    fields = None if source.preprocess else fields_of(spec)
+    return Reader(name, shards_of(name, source), fields, arranged)
+
+
+def _files(name: str, pattern: str, endings: tuple[str, ...]) -> list[Path]:
+    path = Path(pattern).expanduser()
+    if path.is_dir():
+        found = [file for ending in endings for file in path.rglob(f"*.{ending}")]
+        looked_for = f"{path}/**/*.{{{','.join(endings)}}}"
+    else:
+        found = [Path(file) for file in glob.glob(str(path), recursive=True)]  # Patterns may be absolute.
+        looked_for = str(path.absolute())
+    if not found:
+        raise SourceError(f"sources.{name}.path: there is no file {looked_for}; allowed are files, folders, patterns")
+    return sorted(found)
