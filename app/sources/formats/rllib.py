@@ -111,7 +111,7 @@ def _packed_episodes(path: Path, names: Mapping[str, str], batches: Any) -> Iter
 
 def _unpacked(item: object, where: str) -> dict[str, Any]:
     try:
-        state = msgpack.unpackb(item, object_hook=_array, strict_map_key=False, max_buffer_size=2**31 - 1)
+        state = msgpack.unpackb(item, object_hook=_array, strict_map_key=False)
     except (ValueError, TypeError, msgpack.UnpackException) as error:
         raise SourceError(f"{where}: {error}; allowed is the state of a SingleAgentEpisode as msgpack") from error
     if not isinstance(state, dict) or not {"observations", "actions", "rewards"} <= state.keys():
