@@ -22,13 +22,17 @@ from app.types import Rows
 
 NO_TICKET: Final = -1
 """Number of a batch that there is not: it fills a block of tickets."""
-NAME: Final = "train"
-"""The dataset's name inside the trainer."""
 
 
-def batches(buffer: Buffer, layout: BatchLayout) -> Iterator[dict[str, Tensor]]:
-    """Yields the batches of this worker's stream as tensors on its device; call it in a worker of the trainer."""
-    yield from device_batches(ray.train.get_dataset_shard(NAME), buffer, layout, ray.train.torch.get_device())
+def batches(name: str, buffer: Buffer, layout: BatchLayout) -> Iterator[dict[str, Tensor]]:
+    """Yields the batches of a buffer's stream as tensors on this worker's device; call it in a worker of the trainer.
+
+    Args:
+      name: The dataset's inside the trainer.
+      buffer: Where tickets are changed for what they stand for.
+      layout: Of one batch.
+    """
+    yield from device_batches(ray.train.get_dataset_shard(name), buffer, layout, ray.train.torch.get_device())
 
 
 def device_batches(

@@ -2,20 +2,24 @@
 
 import uuid
 import warnings
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import ray
+import ray.train
+import ray.train.torch
+from numpy.typing import NDArray
 from ray.data import DataContext, Dataset, Datasource
 from ray.data.block import Block, BlockAccessor, BlockMetadata
 from ray.data.datasource import ReadTask
 from ray.train import DataConfig
+from torch import Tensor
 
 from app.replay.supply import padding
 from app.stores.buffer import Buffer
 from app.stores.buffer_settings import BatchLayout
 from app.stores.buffer_store import numbered
-from train.collate import NAME, fetched, ticket_rows
+from train.collate import fetched, ticket_rows
 
 BLOCK_SHARE = 0.95
 """Target block size as a share of a batch: Ray Data ends a block at the target, and slices one of 1.5 times it."""
@@ -47,49 +51,81 @@ def read(buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> Iterator
     while (taken := buffer.take(rank, group)) is not None:
         if isinstance(taken, list):
             rows = ticket_rows(taken, layout.tickets) if layout.ticketed else fetched(buffer, layout, taken[0])
-            yield BlockAccessor.batch_to_block(rows)
+            yield block_of(rows)
         elif taken:
-            yield BlockAccessor.batch_to_block(taken)
+            yield block_of(taken)
 
 
 def stream(buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> Dataset:
-    """Returns the endless dataset of one worker.
+    """Returns the endless dataset of one worker."""
+    return dataset_of(BufferSource(buffer, layout, rank, group), block_bytes(layout))
+
+
+def dataset_of(source: Datasource, batch_bytes: int) -> Dataset:
+    """Returns the dataset of a source with one read task that yields batches of equal size.
 
     Ray Data's defaults would hold hundreds of blocks and yield none below 128 MiB; here a block is a batch, and what
-    is under way is bounded by the buffer's credits.
+    is under way is bounded by credits.
+
+    Args:
+      source: Yields batches as blocks.
+      batch_bytes: Size of one of them.
     """
     context = DataContext.get_current()
     context.enable_progress_bars = False
     context.print_on_execution_start = False
     context.execution_no_progress_timeout_s = -1  # A quiet night is no failure.
     context._max_num_blocks_in_streaming_gen_buffer = 1  # There is no public name for it.
-    context.target_max_block_size = int(BLOCK_SHARE * block_bytes(layout))
+    context.target_max_block_size = int(BLOCK_SHARE * batch_bytes)
     with warnings.catch_warnings():
         warnings.filterwarnings("ignore", message="`ray_remote_args` is deprecated")  # max_retries has no other way in.
         dataset: Dataset = ray.data.read_datasource(
-            BufferSource(buffer, layout, rank, group),
-            override_num_blocks=1,
-            num_cpus=READ_CPUS,
-            ray_remote_args={"max_retries": 0},
+            source, override_num_blocks=1, num_cpus=READ_CPUS, ray_remote_args={"max_retries": 0}
         )
     return dataset
 
 
+def block_of(batch: Mapping[str, NDArray[Any]]) -> Block:
+    """Returns a batch as a block."""
+    return BlockAccessor.batch_to_block(dict(batch))
+
+
+def size_of(batch: Mapping[str, NDArray[Any]]) -> int:
+    """Returns the size of a batch as a block, in bytes."""
+    return int(BlockAccessor.for_block(block_of(batch)).size_bytes())
+
+
 def block_bytes(layout: BatchLayout) -> int:
     """Returns the size of one batch, or of the ticket that stands for it, as a block."""
-    whole = numbered(padding(layout.columns, 1 if layout.ticketed else layout.rows), 0)
-    rows = ticket_rows([], layout.tickets) if layout.ticketed else whole
-    return int(BlockAccessor.for_block(BlockAccessor.batch_to_block(rows)).size_bytes())
+    if layout.ticketed:
+        return size_of(ticket_rows([], layout.tickets))
+    return size_of(numbered(padding(layout.columns, layout.rows), 0))
+
+
+def arriving(name: str) -> Iterator[dict[str, Tensor]]:
+    """Yields the blocks of a stream as tensors on this worker's device; call it in a worker of the trainer.
+
+    Args:
+      name: The dataset's inside the trainer.
+    """
+    shard = ray.train.get_dataset_shard(name)
+    device = ray.train.torch.get_device()
+    yield from shard.iter_torch_batches(batch_size=None, prefetch_batches=0, device=device)
 
 
 class OwnStreams(DataConfig):
-    """Gives each worker a stream of its own; the workers of one start form one group."""
+    """Gives each worker streams of its own; the workers of one start form one group."""
 
-    def __init__(self, make: Callable[[int, str], Dataset]) -> None:
+    def __init__(self, make: Mapping[str, Callable[[int, str], Dataset]]) -> None:
+        """Keeps what makes the streams.
+
+        Args:
+          make: Returns a rank's stream of a group, by the dataset's name inside the trainer.
+        """
         super().__init__()
         self._make = make
 
     def configure(self, datasets: Any, world_size: int, *_: Any, **__: Any) -> list[dict[str, Any]]:
-        """Returns the stream of each rank."""
+        """Returns the streams of each rank."""
         group = uuid.uuid4().hex
-        return [{NAME: self._make(rank, group).iterator()} for rank in range(world_size)]
+        return [{name: make(rank, group).iterator() for name, make in self._make.items()} for rank in range(world_size)]

@@ -1,6 +1,5 @@
 """Where a trainer's batches come from; buffers that games fill and sources of what was played before look alike."""
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 from ray.data import Dataset
@@ -12,6 +11,7 @@ from app.stores.buffer_settings import BatchLayout, batch_layout, buffer_setting
 from app.stores.trial import Trial
 from train.collate import batches
 from train.data import stream
+from train.sources.input import SourceInput
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -19,29 +19,33 @@ if TYPE_CHECKING:
     import ray
     from torch import Tensor
 
-    from app.config.training import TrainInput
-
-Positions = Mapping[str, tuple[int, ...]]
-"""How far one worker has read, by input; an input that cannot be read again has no position."""
-
 
 class Input(Protocol):
     """One input of a trainer, as the driver and each of its workers see it; it travels to both.
 
     The driver gives each rank ``dataset(rank, group)``, whose blocks are batches of exactly ``batch_rows`` rows, the
     last one of a bootstrap, with the columns of ``app.replay.rows`` and ``batch``, the batch's id. Batches come in
-    rounds, one for each rank, so that all ranks get equally many. A rank says ``begin`` before it asks for the first
-    one, and ``release`` when it has learned from one.
+    rounds, one for each rank, so that all ranks get equally many. A rank iterates ``batches``, and says ``release``
+    when it has learned from one.
     """
 
     name: str
     """Of the buffer or source."""
+    stream: str
+    """Its dataset's name inside the trainer."""
     batch_rows: int
     max_policy_lag: int | None
     """Largest age of a row, in published versions; None: rows have no age, and come from any policy."""
 
     def dataset(self, rank: int, group: str) -> Dataset:
         """Returns the batches of a rank; the ranks of one start form one group."""
+
+    def check(self) -> None:
+        """Does nothing where the first rows can be learned from.
+
+        Raises:
+          SparringError: They cannot be read, or do not fit the model.
+        """
 
     def batches(self, rank: int, position: tuple[int, ...] | None) -> "Iterator[dict[str, Tensor]]":
         """Yields the batches of the calling worker as tensors on its device.
@@ -68,19 +72,22 @@ class Input(Protocol):
 class BufferInput:
     """The rows of games that are played now: each is seen once, so there is no position to go back to."""
 
-    def __init__(self, buffer: Buffer, name: str, layout: BatchLayout, max_policy_lag: int) -> None:
+    def __init__(self, buffer: Buffer, name: str, stream: str, layout: BatchLayout, max_policy_lag: int) -> None:
         self._buffer = buffer
         self._layout = layout
-        self.name, self.batch_rows = name, layout.rows
+        self.name, self.stream, self.batch_rows = name, stream, layout.rows
         self.max_policy_lag: int | None = max_policy_lag
 
     def dataset(self, rank: int, group: str) -> Dataset:
         """Returns the endless dataset of a rank; the buffer deals out its rounds."""
         return stream(self._buffer, self._layout, rank, group)
 
+    def check(self) -> None:
+        """Does nothing: agents and trainer share the model's spec."""
+
     def batches(self, rank: int, position: tuple[int, ...] | None) -> "Iterator[dict[str, Tensor]]":
         """Yields the batches of the games that are played now, wherever others have ended."""
-        return batches(self._buffer, self._layout)
+        return batches(self.stream, self._buffer, self._layout)
 
     def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":
         """Gives the credit of a batch back."""
@@ -106,18 +113,28 @@ class BufferInput:
         return {name: float(value) for name, value in rows.items()}
 
 
-def open_input(config: ExperimentConfig, wanted: "TrainInput", trial: Trial, spec: ModelSpec) -> Input:
+def open_input(config: ExperimentConfig, trainer: str, at: int, trial: Trial, spec: ModelSpec) -> Input:
     """Returns an input of a trainer, in the driver and in each worker.
 
     Args:
       config: Config with the components of its mode.
-      wanted: Of ``trainers.<name>.inputs``.
+      trainer: Name of the trainer.
+      at: Place of the input among the trainer's.
       trial: Stores of the running service.
       spec: Shapes of the trained model.
 
     Raises:
       ServiceNotFoundError: The service has no such buffer.
     """
+    wanted, workers = config.trainers[trainer].inputs[at], config.trainers[trainer].workers
+    if wanted.source is not None:
+        gate = trial.gate(f"{trainer}.{at}")
+        return SourceInput(config, wanted.source, stream_name(at), spec, wanted.batch_rows, workers, gate)
     name = str(wanted.buffer)
     layout = batch_layout(spec, buffer_settings(config, name))
-    return BufferInput(trial.buffer(name), name, layout, config.buffers[name].max_policy_lag)
+    return BufferInput(trial.buffer(name), name, stream_name(at), layout, config.buffers[name].max_policy_lag)
+
+
+def stream_name(at: int) -> str:
+    """Returns the name of an input's dataset inside the trainer."""
+    return f"input {at}"

@@ -98,7 +98,7 @@ class Worker:
         self._metrics = trial.metrics
         self._model = args.config.models[self._config.model]
         self._module = build_module(self._model.factory, self._model.kwargs, args.config.run.seed)
-        self._input = open_input(args.config, self._config.inputs[0], trial, spec_of(self._module))
+        self._input = open_input(args.config, args.trainer, 0, trial, spec_of(self._module))
         self._hash = hash_of(self._module)
         self._saving = Saving(self._config.checkpoints, args.saving)
         begun = self._saving.begin(self._module, self._hash, self._model.factory)

@@ -13,7 +13,6 @@ from app.errors import SparringError, TrainingError
 from app.model_check import trained_spec
 from app.stores.trial import Trial
 from train.beginning import move_aside, plan
-from train.collate import NAME
 from train.data import OwnStreams
 from train.env import missing_env, spare_watcher
 from train.inputs import open_input
@@ -41,12 +40,15 @@ class TrainingRun:
           ConfigError: It cannot train its model.
           CheckpointError: There is nothing to start from, or what is there is refused.
           TrackingError: The config names a registered version that MLflow does not have.
+          SourceError: What it learns from cannot be read, or does not fit the model.
         """
         self.name = trainer
         self.model = config.trainers[trainer].model
         self.run = uuid.uuid4().hex
-        spec = trained_spec(config, trainer)
-        self.inputs = tuple(open_input(config, wanted, trial, spec) for wanted in config.trainers[trainer].inputs)
+        spec, inputs = trained_spec(config, trainer), config.trainers[trainer].inputs
+        self.inputs = tuple(open_input(config, trainer, at, trial, spec) for at in range(len(inputs)))
+        for wanted in self.inputs:
+            wanted.check()
         self._config = config
         self._trial = trial
         self._folder = home / config.run.trial
@@ -123,8 +125,8 @@ class TrainingRun:
             scaling_config=ScalingConfig(
                 num_workers=trainer.workers, use_gpu=trainer.num_gpus > 0, resources_per_worker=resources
             ),
-            datasets={NAME: self.inputs[0].dataset(0, "")},
-            dataset_config=OwnStreams(self.inputs[0].dataset),
+            datasets={wanted.stream: wanted.dataset(0, "") for wanted in self.inputs},
+            dataset_config=OwnStreams({wanted.stream: wanted.dataset for wanted in self.inputs}),
             run_config=RunConfig(  # type: ignore[call-arg]  # Its type is still that of the old API.
                 name=self.run,
                 storage_path=str(self._folder / "ray_train"),

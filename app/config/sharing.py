@@ -16,7 +16,8 @@ def sharing_problems(config: ExperimentConfig) -> Problems:
     for name, trainer in config.trainers.items():
         models[trainer.model].append(f"trainers.{name}.model")
         for place, wanted in enumerate(trainer.inputs):
-            buffers[wanted.buffer].append(f"trainers.{name}.inputs.{place}.buffer")
+            if wanted.buffer is not None:
+                buffers[wanted.buffer].append(f"trainers.{name}.inputs.{place}.buffer")
     return _shared("model", models) | _shared("buffer", buffers)
 
 

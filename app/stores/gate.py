@@ -5,9 +5,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from app.config.base import Process
+from app.errors import SourceError
 from app.replay.credits import Credits
 from app.sources.position import START, Position
-from app.stores.host import StoreHandle, find_host, open_host
+from app.stores.host import StoreHandle, open_host
 
 if TYPE_CHECKING:
     import ray
@@ -84,7 +85,14 @@ class GateStore:
           rank: The worker.
           group: Its group.
           number: Batches of the group that it had before.
+
+        Raises:
+          SourceError: The gate has restarted, and knows of no worker.
         """
+        if not self._group:
+            raise SourceError(
+                "the process that keeps the workers of a source in step has restarted; train with --resume"
+            )
         async with self._changed:
             if group == self._group:
                 self._offered[rank] = max(self._offered[rank], number + 1)
@@ -183,17 +191,4 @@ class Gate:
 
 def open_gate(namespace: str, name: str) -> Gate:
     """Returns the gate of that name, made if it does not run yet; it ends with the trial's stores."""
-    return Gate(StoreHandle(open_host(namespace, _host(name), Process(), {"gate": (GateStore, {})}), "gate"))
-
-
-def find_gate(namespace: str, name: str) -> Gate:
-    """Returns a gate that runs.
-
-    Raises:
-      ServiceNotFoundError: It does not.
-    """
-    return Gate(StoreHandle(find_host(namespace, _host(name)), "gate"))
-
-
-def _host(name: str) -> str:
-    return f"gate.{name}"
+    return Gate(StoreHandle(open_host(namespace, f"gate.{name}", Process(), {"gate": (GateStore, {})}), "gate"))

@@ -12,6 +12,7 @@ from app.stores.buffer import Buffer
 from app.stores.buffer_settings import buffer_settings
 from app.stores.buffer_store import BufferStore
 from app.stores.directory import DirectoryClient, DirectoryStore
+from app.stores.gate import Gate, open_gate
 from app.stores.host import Store, StoreHandle, close_hosts, find_host, found_hosts, open_host
 from app.stores.metrics import Metrics, MetricStore
 from app.stores.names import RELEASES, STORES, buffer_host, namespace_of
@@ -78,6 +79,10 @@ class Trial:
           ServiceNotFoundError: No model of the service follows the registry.
         """
         return Operator(StoreHandle(find_host(self.namespace, RELEASES), RELEASES))
+
+    def gate(self, name: str) -> Gate:
+        """Returns what keeps the workers that read a source in step, made if it does not run yet."""
+        return open_gate(self.namespace, name)
 
     def close(self) -> None:
         """Ends the stores' processes."""

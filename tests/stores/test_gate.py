@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from app.errors import SourceError
 from app.sources.position import START, Position
 from app.stores.gate import GateStore
 
@@ -91,6 +92,11 @@ async def test_a_new_group_ends_the_old_one_and_begins_where_its_workers_say() -
     assert await gate.admit(0, "new", 1)
     await gate.finish(2)
     assert not await gate.admit(0, "new", 2)
+
+
+async def test_a_gate_that_has_restarted_says_so() -> None:
+    with pytest.raises(SourceError, match="has restarted"):
+        await GateStore().admit(0, "a", 3)
 
 
 async def test_who_waits_long_is_told_to_ask_again(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,91 @@
+"""A source as an input of a trainer."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from ray.data import Dataset
+
+from app.config.root import ExperimentConfig
+from app.models.spec import ModelSpec
+from app.sources.opening import absolute
+from app.sources.position import START, Position
+from app.stores.gate import Gate
+from train.data import arriving
+from train.sources.stream import FILLER, SourceStream, dataset
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    import ray
+    from torch import Tensor
+
+
+class SourceInput:
+    """What was played before: it can be read again from any position, and has no age."""
+
+    max_policy_lag: int | None = None
+
+    def __init__(
+        self,
+        config: ExperimentConfig,
+        name: str,
+        stream: str,
+        spec: ModelSpec,
+        batch_rows: int,
+        ranks: int,
+        gate: Gate,
+    ) -> None:
+        """Keeps the names; paths that are relative begin in the folder of this process.
+
+        Args:
+          config: Config with the components of its mode.
+          name: Of the source.
+          stream: Name of its dataset inside the trainer.
+          spec: Shapes of the trained model.
+          batch_rows: Rows of one batch of one worker.
+          ranks: Workers.
+          gate: Keeps them in step.
+        """
+        sources = {**config.sources, name: absolute(config.sources[name], Path.cwd())}
+        located = config.model_copy(update={"sources": sources})
+        self._rows = SourceStream(located, name, spec, batch_rows, ranks, gate)
+        self._gate = gate
+        self.name, self.stream, self.batch_rows = name, stream, batch_rows
+
+    def check(self) -> None:
+        """Reads and preprocesses the first batch.
+
+        Raises:
+          SourceError: It cannot be read, or does not fit the model.
+          PluginError: User code that the source names cannot be imported.
+        """
+        stored, preprocess = self._rows.first_batch(), self._rows.preprocess()
+        if preprocess is not None:
+            preprocess(stored)
+
+    def dataset(self, rank: int, group: str) -> Dataset:
+        """Returns the dataset of a rank."""
+        return dataset(self._rows, rank, group)
+
+    def batches(self, rank: int, position: tuple[int, ...] | None) -> "Iterator[dict[str, Tensor]]":
+        """Yields this worker's batches as tensors, from the start or from behind the batch of a position."""
+        self._gate.begin(rank, START if position is None else Position(*position))
+        for batch in arriving(self.stream):
+            batch.pop(FILLER, None)
+            yield batch
+
+    def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":
+        """Gives the credit of a batch back."""
+        return self._gate.release(rank, batch_id)
+
+    def finish(self, batch_id: int) -> None:
+        """Ends the streams of all ranks, unless the batch is of an older group."""
+        self._gate.finish(batch_id)
+
+    def close(self) -> None:
+        """Ends the streams of all ranks."""
+        self._gate.close()
+
+    def gauges(self) -> dict[str, float]:
+        """Returns the batches that were handed out."""
+        return {"source_batches": float(self._gate.stats().batches)}
