@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor, isfinite
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 
@@ -11,6 +11,9 @@ from app.errors import CheckpointError
 from app.types import Arrays
 
 Starving = Literal["wait", "skip"]
+
+LARGEST_RATIO: Final = 1000
+"""Of two weights; a starving input has its turns skipped one by one, so many for one of the rarest."""
 
 
 class Mixture:
@@ -33,10 +36,12 @@ class Mixture:
             hold among themselves.
 
         Raises:
-          ValueError: There is no input, or a weight is not above 0.
+          ValueError: There is no input, a weight is not above 0, or one is too small beside another.
         """
         if not weights or not all(isfinite(weight) and weight > 0 for weight in weights):
             raise ValueError(f"a mixture needs at least one input and finite weights above 0, got {list(weights)}")
+        if max(weights) > LARGEST_RATIO * min(weights):
+            raise ValueError(f"a mixture allows weights up to {LARGEST_RATIO} times the smallest, got {list(weights)}")
         exact = [Fraction(weight) for weight in weights]
         self._shares = [weight / sum(exact) for weight in exact]
         self._starving = starving
