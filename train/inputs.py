@@ -1,12 +1,13 @@
 """Where a trainer's batches come from; buffers that games fill and sources of what was played before look alike."""
 
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
+import ray
 from ray.data import Dataset
 
 from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
-from app.stores.buffer import Buffer
+from app.stores.buffer import KEY_COLUMNS, Buffer
 from app.stores.buffer_settings import BatchLayout, batch_layout, buffer_settings
 from app.stores.trial import Trial
 from train.collate import batches
@@ -14,10 +15,13 @@ from train.data import stream
 from train.sources.input import SourceInput
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
-    import ray
     from torch import Tensor
+
+
+SETTLE_S: Final = 60.0
+"""Longest wait until priorities have arrived."""
 
 
 class Input(Protocol):
@@ -34,6 +38,8 @@ class Input(Protocol):
     stream: str
     """Its dataset's name inside the trainer."""
     batch_rows: int
+    live: bool
+    """Whether it may have nothing for a while: then it sends empty batches, to all ranks alike."""
     max_policy_lag: int | None
     """Largest age of a row, in published versions; None: rows have no age, and come from any policy."""
 
@@ -59,6 +65,9 @@ class Input(Protocol):
     def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":
         """Gives the credit of a batch back."""
 
+    def update_priorities(self, batch: "Mapping[str, Tensor]", priorities: "Tensor") -> None:
+        """Says how much each row of a batch is worth being drawn again; nothing happens where rows are not drawn."""
+
     def finish(self, batch_id: int) -> None:
         """Ends the streams of all ranks, unless the batch is of an older group."""
 
@@ -72,11 +81,14 @@ class Input(Protocol):
 class BufferInput:
     """The rows of games that are played now: each is seen once, so there is no position to go back to."""
 
-    def __init__(self, buffer: Buffer, name: str, stream: str, layout: BatchLayout, max_policy_lag: int) -> None:
+    live = True
+
+    def __init__(self, buffer: Buffer, name: str, stream: str, layout: BatchLayout, max_policy_lag: int | None) -> None:
         self._buffer = buffer
         self._layout = layout
         self.name, self.stream, self.batch_rows = name, stream, layout.rows
-        self.max_policy_lag: int | None = max_policy_lag
+        self.max_policy_lag = max_policy_lag
+        self._sent: list[ray.ObjectRef[Any]] = []
 
     def dataset(self, rank: int, group: str) -> Dataset:
         """Returns the endless dataset of a rank; the buffer deals out its rounds."""
@@ -92,6 +104,14 @@ class BufferInput:
     def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":
         """Gives the credit of a batch back."""
         return self._buffer.release(rank, batch_id)
+
+    def update_priorities(self, batch: "Mapping[str, Tensor]", priorities: "Tensor") -> None:
+        """Gives the items of a table their new priorities; those of the batch before have arrived by then."""
+        if KEY_COLUMNS[0] not in batch:
+            return
+        ray.get(self._sent, timeout=SETTLE_S)
+        keys = {name: batch[name].cpu().numpy() for name in KEY_COLUMNS}
+        self._sent = self._buffer.update_priorities(keys, priorities.numpy())
 
     def finish(self, batch_id: int) -> None:
         """Ends the streams of all ranks, unless the batch is of an older group."""
@@ -132,7 +152,8 @@ def open_input(config: ExperimentConfig, trainer: str, at: int, trial: Trial, sp
         return SourceInput(config, wanted.source, stream_name(at), spec, wanted.batch_rows, workers, gate)
     name = str(wanted.buffer)
     layout = batch_layout(spec, buffer_settings(config, name))
-    return BufferInput(trial.buffer(name), name, stream_name(at), layout, config.buffers[name].max_policy_lag)
+    lag = config.buffers[name].max_policy_lag if config.buffers[name].table is None else None
+    return BufferInput(trial.buffer(name), name, stream_name(at), layout, lag)
 
 
 def stream_name(at: int) -> str:

@@ -10,23 +10,23 @@ from app.algorithms.q_learner import QLearner
 from app.algorithms.stepper import Stepper
 from app.config.algorithms import Algorithm
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
-from app.config.training import TrainerConfig
+from app.config.training import TrainInput
 from app.models.spec import ModelSpec
 from train.learner_settings import critic_rule, policy_settings, q_settings, target_settings
 
 
 def make_learner(
-    trainer: TrainerConfig,
+    wanted: TrainInput,
     spec: ModelSpec,
     module: nn.Module,
     stepper: Stepper,
     workers: int,
     reduce_sum: ReduceSum,
 ) -> Learner:
-    """Returns the learner of the trainer's one input.
+    """Returns the learner of an input.
 
     Args:
-      trainer: Its config.
+      wanted: Its config.
       spec: The network's shapes.
       module: The network; where there are several workers, one that averages gradients over them.
       stepper: Changes the network's parameters.
@@ -36,7 +36,6 @@ def make_learner(
     Raises:
       ValueError: The algorithm cannot train such a model.
     """
-    wanted = trainer.inputs[0]
     return learner_of(wanted.algorithm, wanted.batch_rows, module, spec, stepper, workers, reduce_sum)
 
 

@@ -7,14 +7,13 @@ from collections import Counter
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING
 
 import ray
 import ray.train
 import ray.train.torch
 import torch
 from ray.train.collective import broadcast_from_rank_zero
-from torch import Tensor
 
 from app.config.active import agents_of
 from app.config.root import ExperimentConfig
@@ -24,9 +23,10 @@ from app.replay.freshness import freshness
 from app.seeding import derive
 from app.stores.metrics import Update
 from app.stores.trial import Trial
-from app.types import RowKind, Version
+from app.types import Version
 from train.checkpoint import LearnerState
 from train.inputs import open_input
+from train.learners import Learners
 from train.learning import make_learner
 from train.publish import Publisher
 from train.random_state import seed_generators
@@ -35,12 +35,10 @@ from train.saving import MEAN_RETURN, Saving, SavingArgs
 from train.strategies.build import wrap
 from train.strategies.processes import Processes
 from train.strategies.strategy import Place
+from train.streams import Arrived, Streams
 
 if TYPE_CHECKING:
     from app.config.training import TrainerConfig
-
-SENT_MAX: Final = 8
-"""Releases of credits under way before the oldest is waited for."""
 
 _log = logging.getLogger(__name__)
 
@@ -98,7 +96,6 @@ class Worker:
         self._metrics = trial.metrics
         self._model = args.config.models[self._config.model]
         self._module = build_module(self._model.factory, self._model.kwargs, args.config.run.seed)
-        self._input = open_input(args.config, args.trainer, 0, trial, spec_of(self._module))
         self._hash = hash_of(self._module)
         self._saving = Saving(self._config.checkpoints, args.saving)
         begun = self._saving.begin(self._module, self._hash, self._model.factory)
@@ -107,36 +104,32 @@ class Worker:
         place = Place(self._rank, self._workers, device, self._processes.reduce_sum)
         seed_generators(derive(args.config.run.seed, self._rank))
         self._trained = wrap(self._config, self._module, place)
-        self._learner = self._trained.learner(partial(make_learner, self._config, spec_of(self._module)))
+        spec, wanted = spec_of(self._module), self._config.inputs
+        self._inputs = [open_input(args.config, args.trainer, at, trial, spec) for at in range(len(wanted))]
+        self._streams = Streams(self._inputs, [one.weight for one in wanted], self._config.mixing, self._processes)
+        self._learners = Learners([self._trained.learner(partial(make_learner, one, spec)) for one in wanted])
         self._updates = 0 if begun is None else begun.updates
         if begun is not None:
-            go_on(begun.progress, self._trained, self._learner, self._rank)
+            go_on(begun.progress, self._trained, self._learners, self._rank)
+            self._streams.go_on(begun.positions)
         weights, after = trial.weights(self._config.model), self._saving.newest_generation()
         generation = self._same_on_all(weights.begin(self._hash, after) if self._rank == 0 else 0)
         self._publisher = Publisher(weights, trial.metrics, args.trainer, generation)
         self._measured: Mapping[str, float] = {}
         """Metrics of the newest update."""
-        self._releases: list[ray.ObjectRef[Any]] = []
-        self._batch = -1
-        """Newest batch."""
         self._dropped: Counter[str] = Counter()
         """Rows that were not learned from, since the last report."""
 
     def run(self) -> None:
         """Learns from each batch of the stream, publishes between updates, and saves at the end."""
-        started_s = time.monotonic()
-        for batch in self._input.batches(self._rank, None):
-            waited_s = time.monotonic() - started_s
-            self._check_whole(batch)
-            self._batch = int(batch["batch"][0])
+        for arrived in self._streams:
             if self._publisher.version.number < 0:
                 self._begin()
-            if bool((batch["weight"] > 0).any()):
-                self._learn(batch, waited_s)
-            self._release(self._batch)
+            if not arrived.empty:
+                self._learn(arrived)
+            self._streams.release(arrived)
             if self._config.max_updates is not None and self._updates >= self._config.max_updates:
                 break
-            started_s = time.monotonic()
         self._finish()
 
     def _begin(self) -> None:
@@ -145,13 +138,15 @@ class Worker:
         if self._rank == 0:
             self._publisher.report(Update(self._updates, time.time(), {}))
 
-    def _learn(self, batch: dict[str, Tensor], waited_s: float) -> None:
-        started_s = time.monotonic()
-        fresh = freshness(batch, self._publisher.version, self._input.max_policy_lag)
+    def _learn(self, arrived: Arrived) -> None:
+        started_s, one, batch = time.monotonic(), self._inputs[arrived.at], arrived.batch
+        fresh = freshness(batch, self._publisher.version, one.max_policy_lag)
         batch["weight"] = fresh.weight
         shuffle = torch.Generator().manual_seed(derive(self._args.config.run.seed, self._rank, self._updates))
-        metrics = self._learner.update(batch, shuffle).metrics
+        metrics, priorities = self._learners[arrived.at].update(batch, shuffle)
         self._dropped.update(fresh.dropped())
+        if priorities is not None:
+            one.update_priorities(batch, priorities)
         if not metrics:
             _log.warning("a batch held no row of this generation within the lag bound; nothing was learned")
             return
@@ -159,9 +154,10 @@ class Worker:
         if self._updates % self._config.publish_every_updates == 0:
             self._note_version()
         if self._rank == 0:
-            timing = {"wait_s": waited_s, "update_s": time.monotonic() - started_s}
-            found = metrics | fresh.metrics() | {name: float(rows) for name, rows in self._dropped.items()}
-            self._measured = found | timing
+            timing = {"wait_s": arrived.waited_s, "update_s": time.monotonic() - started_s}
+            found = metrics | fresh.metrics() | {name: float(rows) for name, rows in self._dropped.items()} | timing
+            front = f"{one.name}/" if len(self._inputs) > 1 else ""
+            self._measured = {f"{front}{name}": value for name, value in found.items()} | self._streams.gauges()
             self._publisher.report(Update(self._updates, time.time(), self._measured))
         self._dropped.clear()
         self._save_if_due()
@@ -179,22 +175,8 @@ class Worker:
         if state is not None:
             self._saving.save(state)
             self._publisher.close()
-            self._input.finish(self._batch)
-        ray.get(self._releases, timeout=60)
-
-    def _check_whole(self, batch: Mapping[str, Tensor]) -> None:
-        """Raises where Ray Data cut a batch: a trajectory would lose its bootstrap row in silence."""
-        rows, ids = len(batch["batch"]), torch.unique(batch["batch"]).tolist()
-        if rows != self._input.batch_rows or len(ids) != 1 or int(batch["kind"][-1]) == RowKind.STEP:
-            raise SparringError(
-                f"a block of {rows} rows of the batches {ids} arrived instead of one batch of "
-                f"{self._input.batch_rows}; Ray Data has cut or joined blocks"
-            )
-
-    def _release(self, batch_id: int) -> None:
-        self._releases.append(self._input.release(self._rank, batch_id))
-        while len(self._releases) > SENT_MAX:
-            ray.get(self._releases.pop(0), timeout=60)
+            self._streams.finish()
+        self._streams.settle()
 
     def _save_if_due(self) -> None:
         if not (self._trained.may_save() and self._processes.agree(lambda: self._saving.due(self._updates))):
@@ -209,8 +191,9 @@ class Worker:
 
     def _state(self) -> LearnerState | None:
         """Returns what training goes on from, on rank 0; the other workers add their parts and get None."""
-        progress = progress_of(self._trained, self._learner, self._processes)
-        if progress is None:
+        progress = progress_of(self._trained, self._learners, self._processes)
+        positions = self._streams.positions()
+        if progress is None or positions is None:
             return None
         return LearnerState(
             progress,
@@ -222,6 +205,7 @@ class Worker:
             factory=self._model.factory,
             kwargs=self._model.kwargs,
             metrics=self._measures(),
+            positions=positions,
         )
 
     def _measures(self) -> Mapping[str, float]:

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from app.algorithms.contract import Learner
+from train.learners import Learners
 from train.random_state import random_state, set_random_state
 from train.strategies.processes import Processes
 from train.strategies.strategy import Trained, TrainedState
@@ -21,7 +21,7 @@ class Progress:
     """The random generators of each worker, by rank."""
 
 
-def progress_of(trained: Trained, learner: Learner, processes: Processes) -> Progress | None:
+def progress_of(trained: Trained, learner: Learners, processes: Processes) -> Progress | None:
     """Returns where training stands, on rank 0; None on the other workers, all of which call it at the same point.
 
     Raises:
@@ -34,7 +34,7 @@ def progress_of(trained: Trained, learner: Learner, processes: Processes) -> Pro
     return Progress(state, learner.state_dict(), tuple(randoms))
 
 
-def go_on(progress: Progress, trained: Trained, learner: Learner, rank: int) -> None:
+def go_on(progress: Progress, trained: Trained, learner: Learners, rank: int) -> None:
     """Puts a worker where the one of the same rank stood; the weights are already in the network that was wrapped.
 
     A worker of a rank that there was not keeps its own random generators.

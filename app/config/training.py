@@ -11,6 +11,14 @@ from app.config.optimizers import Adam, Optimizer
 from app.config.strategies import Ddp, Precision, Strategy, strategy_problem
 
 
+class Mixing(Config):
+    """How several inputs share the updates of one trainer."""
+
+    starving: Literal["wait", "skip"] = "wait"
+    """What becomes of the turn of an input that has no rows: the others ``wait`` for it, so that the shares hold
+    whatever happens; or it is lost to that input (``skip``) and counted."""
+
+
 class TrainInput(Config):
     """One stream of training batches."""
 
@@ -25,6 +33,9 @@ class TrainInput(Config):
 
     batch_rows: int = Field(1024, ge=2)
     """Rows of one batch of one worker, bootstrap rows included."""
+
+    weight: float = Field(1.0, gt=0)
+    """Share of the updates beside the other inputs; only ratios count, and the largest is 1,000."""
 
     @model_validator(mode="after")
     def _comes_from_one_place(self) -> "TrainInput":
@@ -52,8 +63,10 @@ class TrainerConfig(Process):
     model: Name
     """Model that is trained."""
 
-    inputs: tuple[TrainInput, ...] = Field(min_length=1, max_length=1)
-    """Streams that it learns from; one at present."""
+    inputs: tuple[TrainInput, ...] = Field(min_length=1)
+    """Streams that it learns from, one batch of one of them an update."""
+
+    mixing: Mixing = Mixing()
 
     optimizer: Optimizer = Adam()
 

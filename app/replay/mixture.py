@@ -87,6 +87,14 @@ class Mixture:
         self._taken[due] += 1
         return due
 
+    def take_turn(self) -> None:
+        """Notes that the input whose turn it is has had it."""
+        self._taken[self.due()] += 1
+
+    def lose_turn(self) -> None:
+        """Notes that the input whose turn it is has nothing, and that the next one's is due."""
+        self._skipped[self.due()] += 1
+
     def state_dict(self) -> Arrays:
         """Returns all that what comes depends on, as arrays of its own."""
         return {"taken": np.array(self._taken, np.int64), "skipped": np.array(self._skipped, np.int64)}

@@ -48,7 +48,9 @@ class PlainLoop:
         self._rows = trainer.inputs[0].batch_rows
         self._unroll_ticks = next(iter(config.actors.values())).unroll_ticks
         module = build_module(model.factory, model.kwargs, self._seed)
-        self._learner = wrap(trainer, module, Place()).learner(partial(make_learner, trainer, spec_of(module)))
+        self._learner = wrap(trainer, module, Place()).learner(
+            partial(make_learner, trainer.inputs[0], spec_of(module))
+        )
         self._engine = TorchEngine(module)
         self._engine.swap(Version(1, 0), module)
         self._outbox = Outbox(spec_of(module), self._rows, lambda: None)

@@ -14,7 +14,7 @@ from train.data import arriving
 from train.sources.stream import FILLER, SourceStream, dataset
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Mapping
 
     import ray
     from torch import Tensor
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 class SourceInput:
     """What was played before: it can be read again from any position, and has no age."""
 
+    live = False
     max_policy_lag: int | None = None
 
     def __init__(
@@ -77,6 +78,9 @@ class SourceInput:
     def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":
         """Gives the credit of a batch back."""
         return self._gate.release(rank, batch_id)
+
+    def update_priorities(self, batch: "Mapping[str, Tensor]", priorities: "Tensor") -> None:
+        """Does nothing: each row comes in its turn."""
 
     def finish(self, batch_id: int) -> None:
         """Ends the streams of all ranks, unless the batch is of an older group."""

@@ -27,30 +27,30 @@ class Processes:
 
     def __init__(self, rank: int, workers: int) -> None:
         """Joins the others, who do the same; a worker alone needs no process group."""
-        self._rank, self._workers = rank, workers
+        self.rank, self.workers = rank, workers
         self._group: Any = None
         if workers > 1:
             self._group = distributed.new_group(backend="gloo", timeout=timedelta(seconds=TIMEOUT_S))
 
     def agree(self, decide: Callable[[], bool]) -> bool:
         """Returns what rank 0 decides, on all workers."""
-        if self._workers == 1:
+        if self.workers == 1:
             return decide()
-        decision = torch.tensor([decide() if self._rank == 0 else False], dtype=torch.uint8)
+        decision = torch.tensor([decide() if self.rank == 0 else False], dtype=torch.uint8)
         distributed.broadcast(decision, 0, group=self._group)
         return bool(decision.item())
 
     def gather(self, value: Any) -> list[Any] | None:
         """Returns the values of all workers by rank, on rank 0; None on the others."""
-        if self._workers == 1:
+        if self.workers == 1:
             return [value]
-        found: list[Any] | None = [None] * self._workers if self._rank == 0 else None
+        found: list[Any] | None = [None] * self.workers if self.rank == 0 else None
         distributed.gather_object(value, found, dst=0, group=self._group)
         return found
 
     def reduce_sum(self, x: Tensor) -> Tensor:
         """Returns the sum over the workers of a CPU tensor."""
-        if self._workers > 1:
+        if self.workers > 1:
             x = x.clone()
             distributed.all_reduce(x, group=self._group)
         return x

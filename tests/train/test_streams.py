@@ -1,0 +1,118 @@
+"""How the batches of several inputs follow each other; the inputs are played by lists."""
+
+from collections.abc import Iterator, Sequence
+from itertools import islice
+from typing import Any
+
+import pytest
+import torch
+from torch import Tensor
+
+from app.config.training import Mixing
+from app.errors import SparringError
+from app.types import RowKind
+from train.bookmarks import Bookmark
+from train.strategies.processes import Processes
+from train.streams import Streams
+
+ROWS = 4
+
+
+def batch(number: int, *, empty: bool = False, position: int | None = None) -> dict[str, Tensor]:
+    kind = torch.zeros(ROWS, dtype=torch.int8)
+    kind[-1] = RowKind.FULL
+    weight = (kind == RowKind.STEP).float() * (0.0 if empty else 1.0)
+    found = {"batch": torch.full((ROWS,), number), "kind": kind, "weight": weight}
+    return found if position is None else found | {"position": torch.tensor([[0, position]] * ROWS)}
+
+
+class FakeInput:
+    """Hands out the batches of a list."""
+
+    max_policy_lag: int | None = None
+    batch_rows = ROWS
+
+    def __init__(self, name: str, batches: Sequence[dict[str, Tensor]], *, live: bool = True) -> None:
+        self.name = self.stream = name
+        self.live = live
+        self.begun: Bookmark | None = None
+        self.finished = -2
+        self._batches = batches
+
+    def batches(self, rank: int, position: Bookmark | None) -> Iterator[dict[str, Tensor]]:
+        self.begun = position
+        yield from self._batches
+
+    def finish(self, batch_id: int) -> None:
+        self.finished = batch_id
+
+
+def endless(name: str) -> FakeInput:
+    return FakeInput(name, [batch(number) for number in range(1000)])
+
+
+def streams(inputs: Sequence[Any], weights: Sequence[float], starving: str = "wait") -> Streams:
+    return Streams(inputs, weights, Mixing.model_validate({"starving": starving}), Processes(0, 1))
+
+
+def order(dealt: Streams, count: int) -> str:
+    return "".join(str(arrived.at) for arrived in islice(dealt, count))
+
+
+def test_inputs_take_turns_by_their_weights() -> None:
+    found = order(streams([endless("a"), endless("b")], [3, 1]), 40)
+    assert [found[:n].count("1") for n in (4, 8, 40)] == [1, 2, 10]
+
+
+def test_an_input_that_ends_has_no_more_turns_and_the_stream_ends_with_the_last() -> None:
+    short = FakeInput("short", [batch(0)], live=False)
+    assert order(streams([short, FakeInput("long", [batch(n) for n in range(5)])], [1, 1]), 100) == "011111"
+
+
+def test_the_others_wait_for_an_input_without_rows() -> None:
+    starved = FakeInput("starved", [batch(0, empty=True), batch(1, empty=True), batch(2)])
+    dealt = streams([starved, endless("other")], [1, 1])
+    assert order(dealt, 4) == "0001"
+    assert dealt.gauges()["starved/turns_lost"] == 0
+
+
+def test_or_its_turn_is_lost_to_it_and_counted() -> None:
+    starved = FakeInput("starved", [batch(n, empty=True) for n in range(1000)])
+    dealt = streams([starved, endless("other")], [1, 1], "skip")
+    assert order(dealt, 8) == "01010101"
+    gauges = dealt.gauges()
+    assert (gauges["starved/batches"], gauges["starved/turns_lost"], gauges["other/batches"]) == (0, 4, 4)
+
+
+def test_a_workers_part_of_a_source_may_hold_nothing_and_takes_its_turn_all_the_same() -> None:
+    source = FakeInput("source", [batch(0, empty=True), batch(1)], live=False)
+    assert order(streams([source, endless("other")], [1, 1], "skip"), 4) == "0101"
+
+
+def test_what_was_read_and_whose_turn_it_was_come_back() -> None:
+    source = FakeInput("source", [batch(n, position=n) for n in range(9)], live=False)
+    first = streams([source, endless("games")], [1, 2])
+    seen = order(first, 7)
+    positions = first.positions()
+    assert positions is not None
+    assert positions["source"] == [(0, 1)]
+    rest = FakeInput("source", [batch(n) for n in range(2, 9)], live=False)
+    second = streams([rest, endless("games")], [1, 2])
+    second.go_on(positions)
+    whole = order(streams([endless("source"), endless("games")], [1, 2]), 14)
+    assert seen + order(second, 7) == whole
+    assert rest.begun == (0, 1)
+
+
+def test_each_input_is_told_its_own_newest_batch_at_the_end() -> None:
+    one, other = endless("one"), FakeInput("other", [])
+    dealt = streams([one, other], [1, 1])
+    order(dealt, 3)
+    dealt.finish()
+    assert (one.finished, other.finished) == (2, -1)
+
+
+def test_a_batch_that_was_cut_is_an_error() -> None:
+    cut = {name: column[:2] for name, column in batch(0).items()}
+    with pytest.raises(SparringError, match=r"a block of 2 rows of the batches \[0\] of games arrived instead of one"):
+        order(streams([FakeInput("games", [cut])], [1]), 1)

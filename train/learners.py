@@ -1,0 +1,38 @@
+"""The learners of a trainer, one for each of its inputs; all of them change the same network."""
+
+from collections.abc import Mapping, Sequence
+
+from torch import Tensor
+
+from app.algorithms.contract import Learner
+from app.errors import CheckpointError
+
+
+class Learners:
+    """Saves and restores them as one."""
+
+    def __init__(self, learners: Sequence[Learner]) -> None:
+        self._learners = tuple(learners)
+
+    def __getitem__(self, at: int) -> Learner:
+        """Returns the learner of an input."""
+        return self._learners[at]
+
+    def state_dict(self) -> dict[str, Tensor]:
+        """Returns what the next updates depend on beyond the network and its optimizer; in front, the input's place."""
+        return {f"{at}.{name}": x for at, one in enumerate(self._learners) for name, x in one.state_dict().items()}
+
+    def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
+        """Goes on from what ``state_dict`` returned.
+
+        Raises:
+          CheckpointError: It is of other learners.
+        """
+        parts: list[dict[str, Tensor]] = [{} for _ in self._learners]
+        for name, value in state.items():
+            at, _, own = name.partition(".")
+            if not at.isdecimal() or int(at) >= len(parts):
+                raise CheckpointError(f"the state {name!r} is of an input that there is not; there are {len(parts)}")
+            parts[int(at)][own] = value
+        for one, part in zip(self._learners, parts, strict=True):
+            one.load_state_dict(part)
