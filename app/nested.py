@@ -48,6 +48,10 @@ class Structure(Generic[T]):
         """Returns the nested value of these leaves."""
         return leaves[0] if self.single else self._tree.unflatten(leaves)
 
+    def rows(self, leaves: Sequence[Sequence[Any]]) -> Sequence[Any]:
+        """Returns the nested value of each row, where each leaf brings one part a row."""
+        return leaves[0] if self.single else [self._tree.unflatten(row) for row in zip(*leaves, strict=True)]
+
     def columns(self, name: str) -> tuple[str, ...]:
         """Returns a column's name for each leaf: ``name``, with the leaf's path behind a slash where it has one."""
         return tuple(f"{name}/{path}" if path else name for path in self.paths)

@@ -3,6 +3,7 @@
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import repeat
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -10,9 +11,12 @@ from numpy.typing import NDArray
 
 from app.models.distributions.action import act
 from app.models.distributions.distribution import Mask
+from app.models.masks import Masks, fitting_masks, stacked_masks
 from app.models.spec import ArraySpec, ModelSpec
 from app.nested import Nested, Structure
 from app.types import Version
+
+_ARRAYS: Final = (np.ndarray, np.generic)  # A scalar's row of a batch is no array.
 
 Leaves = list[NDArray[np.generic]]
 """The leaves of a nested value, in the order of its structure."""
@@ -48,14 +52,15 @@ class Decision(NamedTuple):
     """State after this tick, nested like the model's; None without one."""
 
 
-class Prepared(NamedTuple):
+@dataclass(slots=True, eq=False)  # Made in half the time of a named tuple.
+class Prepared:
     """A question that fits the model, by leaves."""
 
     inputs: Leaves
-    """Each [1, …]."""
+    """Without a batch axis."""
     states: Leaves
-    """Each [1, …]."""
-    masks: list[Mask | None] | None
+    """Likewise; none without a state."""
+    masks: Masks | None
     uniforms: Sequence[float]
     version: Version | None
 
@@ -79,8 +84,14 @@ def prepare(question: Question, spec: ModelSpec) -> Prepared:
     states: Leaves = []
     if spec.states.leaves:
         states = fitting("state", first_state(spec) if question.state is None else question.state, spec.states)
-    masks = None if question.mask is None else _masks(question.mask, spec)
-    return Prepared([x[None] for x in inputs], [x[None] for x in states], masks, question.uniforms, question.version)
+    masks = None if question.mask is None else fitting_masks(question.mask, spec.actions)
+    return Prepared(inputs, states, masks, question.uniforms, question.version)
+
+
+def stacked(spec: ModelSpec, questions: Sequence[Prepared]) -> tuple[Leaves, Leaves]:
+    """Returns the inputs and states of questions as one batch, each leaf [B, …]."""
+    inputs = _stacked(spec.inputs, [question.inputs for question in questions])
+    return inputs, _stacked(spec.states, [question.states for question in questions]) if spec.states.leaves else []
 
 
 def fitting(what: str, nested: object, part: Structure[ArraySpec], batch: int = 0) -> Leaves:
@@ -93,13 +104,14 @@ def fitting(what: str, nested: object, part: Structure[ArraySpec], batch: int = 
         leaves = part.flatten(nested)
     except (ValueError, TypeError) as error:
         raise ValueError(f"the {what} is not nested like the model's: {error}") from error
-    for leaf, path, array in zip(part.leaves, part.paths, leaves, strict=True):
-        given = isinstance(array, np.ndarray | np.generic)  # A scalar's row of a batch is no array.
-        if not given or array.shape[batch:] != leaf.shape or array.dtype != leaf.numpy_dtype:
-            got = f"{array.dtype} {array.shape}" if given else type(array).__name__
-            name = f"{what}/{path}" if path else what
-            behind = " behind a batch axis" if batch else ""
-            raise ValueError(f"the {name} is {got}; the model takes {leaf.dtype} {leaf.shape}{behind}")
+    # As many as the spec's, or they would not be nested alike.
+    for leaf, path, array in zip(part.leaves, part.paths, leaves):  # noqa: B905
+        if (
+            not isinstance(array, _ARRAYS)
+            or array.dtype != leaf.numpy_dtype
+            or (array.shape[batch:] if batch else array.shape) != leaf.shape
+        ):
+            raise ValueError(_misfit(f"{what}/{path}" if path else what, leaf, array, batch))
     return leaves
 
 
@@ -119,18 +131,27 @@ def decisions(
     *dist_inputs, value = outputs
     greedy = (math.nan,) * spec.draws
     uniforms = np.array([question.uniforms or greedy for question in questions], np.float64)
-    whole = act(spec.actions, [np.asarray(x, np.float32) for x in dist_inputs], uniforms, _stacked(spec, questions))
-    chosen = [_items(leaf) for leaf in whole.actions]
-    rows = zip(zip(*chosen, strict=True), whole.log_probs.tolist(), value.tolist(), strict=True)
-    found: list[Decision | ValueError] = []
-    for row, (action, log_prob, worth) in enumerate(rows):
-        if not math.isfinite(log_prob + worth):
-            found.append(ValueError(f"the network's log-probability is {log_prob:g} and its value {worth:g}"))
-            continue
-        # Copies: a row of the batch would keep all of it, and a row of a single number would be no array.
-        state = spec.states.unflatten([np.array(leaf[row]) for leaf in states]) if states else None
-        found.append(Decision(spec.actions.unflatten(action), log_prob, worth, version, state))
+    whole = act(
+        spec.actions,
+        [np.asarray(x, np.float32) for x in dist_inputs],
+        uniforms,
+        stacked_masks(spec.actions, [question.masks for question in questions]),
+    )
+    actions = spec.actions.rows([_items(leaf) for leaf in whole.actions])
+    following = spec.states.rows([_kept(leaf) for leaf in states]) if states else repeat(None)
+    numbers = whole.log_probs.tolist(), value.tolist()
+    found: list[Decision | ValueError] = list(map(Decision, actions, *numbers, repeat(version), following))
+    if not math.isfinite(sum(map(sum, numbers))):
+        for row, (log_prob, worth) in enumerate(zip(*numbers, strict=True)):
+            if not math.isfinite(log_prob + worth):
+                found[row] = ValueError(f"the network's log-probability is {log_prob:g} and its value {worth:g}")
     return found
+
+
+def _misfit(name: str, leaf: ArraySpec, array: Any, batch: int) -> str:
+    got = f"{array.dtype} {array.shape}" if isinstance(array, _ARRAYS) else type(array).__name__
+    behind = " behind a batch axis" if batch else ""
+    return f"the {name} is {got}; the model takes {leaf.dtype} {leaf.shape}{behind}"
 
 
 def _items(leaf: NDArray[np.generic]) -> Sequence[Any]:
@@ -138,31 +159,18 @@ def _items(leaf: NDArray[np.generic]) -> Sequence[Any]:
     return leaf.tolist() if leaf.ndim == 1 else list(leaf)
 
 
-def _masks(nested: object, spec: ModelSpec) -> list[Mask | None]:
-    try:
-        masks = spec.actions.flatten(nested)
-    except (ValueError, TypeError) as error:
-        raise ValueError(f"the mask is not nested like the model's action: {error}") from error
-    for leaf, path, mask in zip(spec.actions.leaves, spec.actions.paths, masks, strict=True):
-        if mask is None:
-            continue
-        name = f"mask/{path}" if path else "mask"
-        if not leaf.choices:
-            raise ValueError(f"the {name} is {mask}; an action of {leaf} has no choices, allowed is None")
-        if mask.shape != (leaf.choices,) or mask.dtype != bool or not mask.any():
-            raise ValueError(f"the {name} is {mask}; the model takes {leaf.choices} booleans, at least one true")
-    return masks
+def _kept(leaf: NDArray[np.generic]) -> Leaves:
+    """Returns copies of a leaf's rows: a row itself would keep the whole batch, and one of a number is no array."""
+    return [np.array(row) for row in leaf]
 
 
-def _stacked(spec: ModelSpec, questions: Sequence[Prepared]) -> list[Mask | None]:
-    """Returns the masks of each leaf, [B, choices]; None where no question has one there."""
-    if all(question.masks is None for question in questions):
-        return [None] * len(spec.actions)
-    stacked: list[Mask] = [np.ones((len(questions), leaf.choices), bool) for leaf in spec.actions.leaves]
-    given = [False] * len(stacked)
-    for row, question in enumerate(questions):
-        for at, mask in enumerate(question.masks or ()):
-            if mask is not None:
-                stacked[at][row] = mask
-                given[at] = True
-    return [mask if any_given else None for mask, any_given in zip(stacked, given, strict=True)]
+def _stacked(part: Structure[ArraySpec], questions: Sequence[Leaves]) -> Leaves:
+    columns = zip(part.leaves, zip(*questions, strict=True), strict=True)
+    return [_column(leaf, rows) for leaf, rows in columns]
+
+
+def _column(leaf: ArraySpec, rows: Sequence[NDArray[np.generic]]) -> NDArray[np.generic]:
+    """Returns what ``np.stack`` does, in a third of the time where the rows are small."""
+    if not leaf.shape:
+        return np.array(rows, leaf.numpy_dtype)
+    return np.concatenate(rows).reshape(len(rows), *leaf.shape)

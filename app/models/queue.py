@@ -46,7 +46,12 @@ class LocalQueue:
         Raises:
           OverloadedError: Too many wait already.
         """
-        return self._put(question, _of_this_step())
+        until_s = step_until_s()
+        within = ALWAYS if until_s is None else Within(until_s, until_s)
+        outcome: asyncio.Future[Decision] = self._line.put(question, 1, within)
+        if not self._due:
+            self._wake()
+        return outcome
 
     def answer(self, batch: Batch, within: Within | None = None) -> asyncio.Future[Answer]:
         """Returns the answer to come.
@@ -58,7 +63,11 @@ class LocalQueue:
         Raises:
           OverloadedError: Too many wait already.
         """
-        return self._put(batch, _of_this_step() if within is None else _on_the_clock(within))
+        times = _of_this_step() if within is None else _on_the_clock(within)
+        outcome: asyncio.Future[Answer] = self._line.put(batch, len(batch.inputs[0]), times)
+        if not self._due:
+            self._wake()
+        return outcome
 
     def hurry(self) -> None:
         """Waits for no fuller batch: what waits is asked in the next turn of the loop."""
@@ -66,14 +75,11 @@ class LocalQueue:
             self._due = True
             asyncio.get_running_loop().call_soon(self._answer_next)
 
-    def _put(self, asked: Prepared | Batch, within: Within) -> asyncio.Future[Any]:
-        outcome = self._line.put(asked, within)
-        if not self._due:
-            if self._wait_s <= 0 or self._line.full:
-                self.hurry()
-            elif self._timer is None:
-                self._timer = asyncio.get_running_loop().call_later(self._wait_s, self.hurry)
-        return outcome
+    def _wake(self) -> None:
+        if self._wait_s <= 0 or self._line.full:
+            self.hurry()
+        elif self._timer is None:
+            self._timer = asyncio.get_running_loop().call_later(self._wait_s, self.hurry)
 
     def _answer_next(self) -> None:
         self._due = False
@@ -88,7 +94,7 @@ class LocalQueue:
         """Asks for all at once, and where that fails for each alone: one that makes it fail hurts no other."""
         self.batches += 1
         try:
-            answer = self._forward(*gathered(group), version)
+            answer = self._forward(*gathered(self._spec, group), version)
         except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each waiter is told.
             if len(group) == 1:
                 fail(group, error)
@@ -139,7 +145,7 @@ class RemoteQueue:
         Raises:
           OverloadedError: Too many wait already.
         """
-        return self._put(question)
+        return self._put(question, 1)
 
     def answer(self, batch: Batch) -> asyncio.Future[Answer]:
         """Returns the answer to come.
@@ -147,16 +153,16 @@ class RemoteQueue:
         Raises:
           OverloadedError: Too many wait already.
         """
-        return self._put(batch)
+        return self._put(batch, len(batch.inputs[0]))
 
-    def _put(self, asked: Prepared | Batch) -> asyncio.Future[Any]:
+    def _put(self, asked: Prepared | Batch, rows: int) -> asyncio.Future[Any]:
         refuse_more(self.waiting_rows, self._limits)
         version = asked.version
         line = self._lines.get(version)
         if line is None:
             line = self._lines[version] = WaitingLine(self._limits)
             self._pumps[version] = asyncio.get_running_loop().create_task(self._answer_waiting(version, line))
-        return line.put(asked, _of_this_step())
+        return line.put(asked, rows, _of_this_step())
 
     async def _answer_waiting(self, version: Version | None, line: WaitingLine) -> None:
         await asyncio.sleep(0)  # Lets the rest of this loop turn join the batch.
@@ -175,7 +181,7 @@ class RemoteQueue:
         last_s = max(item.within.last_s for item in group) - now_s
         try:
             async with asyncio.timeout(self._timeout_s):
-                answer = await self._forward(*gathered(group), version, Within(nearest_s, last_s))
+                answer = await self._forward(*gathered(self._spec, group), version, Within(nearest_s, last_s))
             settle(self._spec, group, answer)
         except asyncio.CancelledError as error:  # The call's end where this task's was not asked for.
             fail(group, error)

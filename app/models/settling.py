@@ -1,14 +1,14 @@
 """Gives each who waits its part of a batch's outcome."""
 
 from collections.abc import Sequence
-from typing import Final
+from typing import Final, cast
 
 import numpy as np
 
 from app.errors import AgentError, DeadlineExceededError, OverloadedError, StepError
 from app.models.batching import joined
 from app.models.engine import Answer, check_answer
-from app.models.question import Leaves, Prepared, decisions
+from app.models.question import Leaves, Prepared, decisions, stacked
 from app.models.spec import ModelSpec
 from app.models.waiting import Batch, Waiting
 
@@ -16,9 +16,13 @@ _TOLD_AS_THEY_ARE: Final[tuple[type[StepError], ...]] = (OverloadedError, Deadli
 """Failures that say what to do next."""
 
 
-def gathered(group: Sequence[Waiting]) -> tuple[Leaves, Leaves]:
+def gathered(spec: ModelSpec, group: Sequence[Waiting]) -> tuple[Leaves, Leaves]:
     """Returns the inputs and states of all as one batch."""
-    return joined([item.asked.inputs for item in group]), joined([item.asked.states for item in group])
+    asked = [item.asked for item in group]
+    if Batch not in map(type, asked):
+        return stacked(spec, cast("list[Prepared]", asked))
+    parts = [(one.inputs, one.states) if isinstance(one, Batch) else stacked(spec, [one]) for one in asked]
+    return joined([inputs for inputs, _ in parts]), joined([states for _, states in parts])
 
 
 def fail(group: Sequence[Waiting], error: BaseException) -> None:
@@ -34,27 +38,30 @@ def settle(spec: ModelSpec, group: Sequence[Waiting], answer: Answer) -> None:
     Raises:
       ValueError: The answer has other shapes than the spec tells.
     """
-    check_answer(answer, spec, sum(item.rows for item in group))
-    deciding = [item for item in group if isinstance(item.asked, Prepared)]
-    if len(deciding) < len(group):
-        parts = answer.split([item.rows for item in group])
-        for item, part in zip(group, parts, strict=True):
-            if isinstance(item.asked, Batch) and not item.outcome.done():
-                item.outcome.set_result(part)
-        rows = np.repeat([isinstance(item.asked, Prepared) for item in group], [item.rows for item in group])
-        answer = Answer([leaf[rows] for leaf in answer.outputs], [leaf[rows] for leaf in answer.states], answer.version)
-    if deciding:
-        _decide(spec, deciding, answer)
+    asked = [item.asked for item in group]
+    check_answer(answer, spec, sum([item.rows for item in group]))
+    if Batch in map(type, asked):
+        group, answer = _told_batches(group, answer)
+        asked = [item.asked for item in group]
+    if group:
+        decided = decisions(spec, cast("list[Prepared]", asked), answer.outputs, answer.states, answer.version)
+        for item, decision in zip(group, decided, strict=True):
+            outcome = item.outcome
+            if isinstance(decision, ValueError):
+                fail([item], decision)
+            elif not outcome.done():
+                outcome.set_result(decision)
 
 
-def _decide(spec: ModelSpec, group: Sequence[Waiting], answer: Answer) -> None:
-    questions = [item.asked for item in group if isinstance(item.asked, Prepared)]
-    decided = decisions(spec, questions, answer.outputs, answer.states, answer.version)
-    for item, decision in zip(group, decided, strict=True):
-        if isinstance(decision, ValueError):
-            fail([item], decision)
-        elif not item.outcome.done():
-            item.outcome.set_result(decision)
+def _told_batches(group: Sequence[Waiting], answer: Answer) -> tuple[list[Waiting], Answer]:
+    """Gives those who asked a batch their part of the answer; returns the others and theirs."""
+    rows = [item.rows for item in group]
+    for item, part in zip(group, answer.split(rows), strict=True):
+        if isinstance(item.asked, Batch) and not item.outcome.done():
+            item.outcome.set_result(part)
+    left = np.repeat([isinstance(item.asked, Prepared) for item in group], rows)
+    rest = Answer([leaf[left] for leaf in answer.outputs], [leaf[left] for leaf in answer.states], answer.version)
+    return [item for item in group if isinstance(item.asked, Prepared)], rest
 
 
 def _failure(error: BaseException) -> StepError:

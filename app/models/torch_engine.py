@@ -56,6 +56,7 @@ class TorchEngine(VersionedEngine[nn.Module]):
 
 
 def _array(tensor: Tensor) -> NDArray[np.generic]:
-    tensor = tensor.float() if tensor.is_floating_point() else tensor  # numpy has no bfloat16.
-    array: NDArray[np.generic] = tensor.detach().cpu().numpy()  # A parameter's view is no inference tensor.
+    if tensor.dtype is not torch.float32 and tensor.is_floating_point():
+        tensor = tensor.float()  # numpy has no bfloat16.
+    array: NDArray[np.generic] = tensor.numpy(force=True)  # Also what is on a device, and a parameter's view.
     return array

@@ -1,6 +1,7 @@
 """What waits for a model: bounded, and served by deadline where not all fits into one batch."""
 
 import asyncio
+from dataclasses import dataclass
 from math import inf
 from typing import Any, Final, NamedTuple
 
@@ -36,7 +37,8 @@ class Batch(NamedTuple):
     version: Version | None
 
 
-class Waiting(NamedTuple):
+@dataclass(slots=True, eq=False)  # Made in half the time of a named tuple.
+class Waiting:
     """A question, or a batch of observations, whose answer is to come."""
 
     asked: Prepared | Batch
@@ -65,15 +67,15 @@ class WaitingLine:
         """Returns whether a whole batch waits."""
         return self.rows >= self._max_rows
 
-    def put(self, asked: Prepared | Batch, within: Within) -> asyncio.Future[Any]:
+    def put(self, asked: Prepared | Batch, rows: int, within: Within) -> asyncio.Future[Any]:
         """Returns the outcome to come.
 
         Raises:
           OverloadedError: Too many wait already.
         """
-        refuse_more(self.rows, self._limits)
+        if self.rows >= self._limits.max_waiting_rows:
+            refuse_more(self.rows, self._limits)
         outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        rows = len(asked.inputs[0])
         self._waiting.append(Waiting(asked, rows, within, outcome))
         self.rows += rows
         return outcome
@@ -84,14 +86,19 @@ class WaitingLine:
         if self.rows > self._max_rows:
             waiting.sort(key=_nearest)
             waiting, self._waiting = _split(waiting, self._max_rows)
-        self.rows = sum(item.rows for item in self._waiting)
+        self.rows = sum([item.rows for item in self._waiting])
         groups: dict[Version | None, list[Waiting]] = {}
         for item in waiting:
-            groups.setdefault(item.asked.version, []).append(item)
+            version = item.asked.version
+            if version in groups:
+                groups[version].append(item)
+            else:
+                groups[version] = [item]
         return groups
 
     def _wanted(self, now_s: float) -> list[Waiting]:
         wanted: list[Waiting] = []
+        rows = 0
         for item in self._waiting:
             if item.outcome.done():
                 continue
@@ -100,7 +107,8 @@ class WaitingLine:
                 item.outcome.get_loop().call_later(LATE_S, _tell_late, item.outcome)
             else:
                 wanted.append(item)
-        self.rows = sum(item.rows for item in wanted)
+                rows += item.rows
+        self.rows = rows
         return wanted
 
 

@@ -81,12 +81,11 @@ def choose(log_probs: Floats, uniforms: NDArray[np.float64]) -> NDArray[np.int64
       log_probs: Log-probabilities, [B, A].
       uniforms: A number in [0, 1) per row, [B]; NaN takes the most probable action.
     """
-    greedy = log_probs.argmax(axis=1)
     reached = np.exp(log_probs.astype(np.float64)).cumsum(axis=1)
     reached /= reached[:, -1:]  # So that rounding never leaves the last action unreachable.
-    sampled = (reached <= uniforms[:, None]).sum(axis=1)
-    chosen: NDArray[np.int64] = np.where(np.isnan(uniforms), greedy, sampled).astype(np.int64)
-    return chosen
+    chosen: NDArray[np.int64] = (reached <= uniforms[:, None]).sum(axis=1)
+    greedy = np.isnan(uniforms)
+    return np.where(greedy, log_probs.argmax(axis=1), chosen) if greedy.any() else chosen
 
 
 def _log_softmax(logits: "Tensor", mask: "Tensor | None") -> "Tensor":
