@@ -1,8 +1,8 @@
 """Questions to a model replica and its answers as they stand on a kept connection; no I/O.
 
 A frame is a big-endian u32 length, then as many bytes: a fixed head and the leaves one behind the other, each as its
-raw bytes. Both ends know the model's spec, so nothing else needs to be told. The first frame is the greeting alone,
-with a hash of the spec.
+raw bytes; behind those of an answer stand the rows that failed. Both ends know the model's spec, so nothing else needs
+to be told. The first frame is the greeting alone, with a hash of the spec.
 """
 
 from collections.abc import Sequence
@@ -10,18 +10,8 @@ from struct import Struct
 from typing import Final, NamedTuple
 
 import numpy as np
-import orjson
 
-from app.errors import (
-    AgentError,
-    BadPayloadError,
-    BodyTooLargeError,
-    DeadlineExceededError,
-    DrainingError,
-    ModelMismatchError,
-    OverloadedError,
-    SparringError,
-)
+from app.errors import BadPayloadError, BodyTooLargeError
 from app.models.engine import Answer
 from app.models.question import Leaves
 from app.models.spec import ArraySpec, ModelSpec, spec_hash
@@ -29,22 +19,17 @@ from app.models.waiting import Within
 from app.types import Version
 from app.wire.detect import MAX_FRAME_BYTES
 from app.wire.frames import SIZE, Message, SizedReader, frame
+from deployments.model_errors import packed_error, packed_failures, read_error, read_failures
 from deployments.secret import MAX_GREETING_BYTES, greeting, refuse_strangers
 
-WIRE_VERSION: Final = 1
+WIRE_VERSION: Final = 2
 """Version of this format: replicas of another one, in the midst of an update, are refused with the greeting."""
 
-MAX_ERROR_CHARACTERS: Final = 1024
-"""Most of an error's text that a frame carries."""
 _CALL: Final = Struct(">QIqqdd")
 """Number, rows, version, and when answers are wanted."""
 _REPLY: Final = Struct(">QIqqI")
 """Number, rows (0 where an error follows), version, and the observations that wait in the replica."""
 _NEWEST: Final = (-1, -1)
-_ERRORS: Final[dict[str, type[Exception]]] = {
-    kind.__name__: kind
-    for kind in (ValueError, ModelMismatchError, OverloadedError, DeadlineExceededError, DrainingError, AgentError)
-}
 
 
 class ModelCall(NamedTuple):
@@ -137,11 +122,12 @@ class ModelWire:
         """Returns the frame of an answer; an error's message is cut, and one that no frame holds becomes an error."""
         number, answer, waiting_rows = reply
         if isinstance(answer, Exception):
-            told = orjson.dumps([type(answer).__name__, str(answer)[:MAX_ERROR_CHARACTERS]])
-            return _frame(_REPLY.pack(number, 0, *_NEWEST, waiting_rows), [told])
+            return _frame(_REPLY.pack(number, 0, *_NEWEST, waiting_rows), [packed_error(answer)])
         head = _REPLY.pack(number, len(answer.outputs[0]), *answer.version, waiting_rows)
         try:
-            return _frame(head, self._answered.packed([*answer.outputs, *answer.states]))
+            return _frame(
+                head, [*self._answered.packed([*answer.outputs, *answer.states]), packed_failures(answer.failures)]
+            )
         except BodyTooLargeError as error:
             return self.reply(ModelReply(number, error, waiting_rows))
 
@@ -172,11 +158,13 @@ class ModelWire:
         number, rows, generation, published, waiting_rows = _REPLY.unpack_from(data, at)
         at += _REPLY.size
         if rows == 0:
-            return ModelReply(number, _error(data[at:end]), waiting_rows)
-        if end - at != rows * self._answered.row_bytes:
+            return ModelReply(number, read_error(data[at:end]), waiting_rows)
+        leaves_end = at + rows * self._answered.row_bytes
+        if end < leaves_end:
             raise BadPayloadError(f"{rows} answers of {self._answered.row_bytes} bytes each in {end - at} bytes")
         leaves = self._answered.unpacked(data, at, rows)
-        answer = Answer(leaves[: self._answers], leaves[self._answers :], Version(generation, published))
+        failures = read_failures(data[leaves_end:end], rows)
+        answer = Answer(leaves[: self._answers], leaves[self._answers :], Version(generation, published), failures)
         return ModelReply(number, answer, waiting_rows)
 
 
@@ -219,12 +207,3 @@ def _frame(head: bytes, parts: Sequence[memoryview | bytes]) -> bytes:
     if size > MAX_FRAME_BYTES:
         raise BodyTooLargeError(f"{size} bytes are too many for a model's connection; allowed are {MAX_FRAME_BYTES}")
     return b"".join((SIZE.pack(size), head, *parts))
-
-
-def _error(told: bytes) -> Exception:
-    try:
-        name, message = orjson.loads(told)
-    except ValueError as error:
-        raise BadPayloadError(f"an error of {len(told)} bytes cannot be read") from error
-    kind = _ERRORS.get(name)
-    return SparringError(f"{name}: {message}") if kind is None else kind(message)

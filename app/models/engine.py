@@ -11,6 +11,14 @@ from app.models.spec import ModelSpec
 from app.types import Arrays, Version
 
 
+class RowFailure(NamedTuple):
+    """A row that the network could not answer."""
+
+    row: int
+    error: str
+    """What it raised."""
+
+
 class Answer(NamedTuple):
     """What the network said about a batch, and which weights said it."""
 
@@ -19,16 +27,23 @@ class Answer(NamedTuple):
     states: Leaves
     """The leaves of the next state, each [B, …]; none without one."""
     version: Version
+    failures: tuple[RowFailure, ...] = ()
+    """Rows that made the network fail; what stands there in the leaves means nothing."""
 
     def split(self, rows: Sequence[int]) -> "list[Answer]":
         """Returns the answers to parts of the batch of so many rows each."""
-        ends = np.cumsum(rows)[:-1]
-        outputs = [np.split(leaf, ends) for leaf in self.outputs]
-        states = [np.split(leaf, ends) for leaf in self.states]
+        ends = np.cumsum(rows)
+        outputs = [np.split(leaf, ends[:-1]) for leaf in self.outputs]
+        states = [np.split(leaf, ends[:-1]) for leaf in self.states]
         return [
-            Answer([leaf[at] for leaf in outputs], [leaf[at] for leaf in states], self.version)
-            for at in range(len(rows))
+            Answer(
+                [leaf[at] for leaf in outputs], [leaf[at] for leaf in states], self.version, self._failed(end - n, end)
+            )
+            for at, (end, n) in enumerate(zip(ends.tolist(), rows, strict=True))
         ]
+
+    def _failed(self, begin: int, end: int) -> tuple[RowFailure, ...]:
+        return tuple(RowFailure(row - begin, error) for row, error in self.failures if begin <= row < end)
 
 
 class Engine(Protocol):
@@ -85,6 +100,11 @@ class Engine(Protocol):
 
     def keep_for_good(self) -> None:
         """Keeps the newest weights for ever: no store has them."""
+
+
+def told(error: BaseException) -> str:
+    """Returns an error as whoever asked is told of it."""
+    return f"{type(error).__name__}: {error}"
 
 
 def check_answer(answer: Answer, spec: ModelSpec, rows: int) -> None:

@@ -5,6 +5,7 @@ from typing import Any, Protocol
 
 import numpy as np
 
+from app.errors import AgentError
 from app.models.batching import DEFAULT_LIMITS, BatchLimits, sized
 from app.models.engine import Answer, Engine
 from app.models.loading import FetchWeights, WeightsLoader
@@ -137,6 +138,9 @@ def _batch(spec: ModelSpec, observation: Any, state: Any, version: Version | Non
 
 
 def _output(spec: ModelSpec, answer: Answer, *, single: bool) -> Output:
+    if answer.failures:
+        row, error = answer.failures[0]
+        raise AgentError(f"the model did not answer row {row} of the batch: {error}")
     outputs, states = answer.outputs, answer.states
     if single:
         outputs, states = [leaf[0] for leaf in outputs], [leaf[0, ...] for leaf in states]  # 0-d, and no number.

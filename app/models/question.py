@@ -145,6 +145,11 @@ def decisions(
         for row, (log_prob, worth) in enumerate(zip(*numbers, strict=True)):
             if not math.isfinite(log_prob + worth):
                 found[row] = ValueError(f"the network's log-probability is {log_prob:g} and its value {worth:g}")
+    for leaf, path in zip(states, spec.states.paths, strict=True):
+        finite = np.isfinite(leaf)
+        if not finite.all():
+            for row in np.flatnonzero(~finite.reshape(len(leaf), -1).all(axis=1)).tolist():
+                found[row] = ValueError(f"the network's next state {path} is not finite")
     return found
 
 

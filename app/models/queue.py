@@ -10,6 +10,7 @@ from app.models.engine import Answer
 from app.models.question import Decision, Leaves, Prepared
 from app.models.settling import fail, gathered, settle
 from app.models.spec import ModelSpec
+from app.models.splitting import forgiving
 from app.models.waiting import ALWAYS, Batch, Waiting, WaitingLine, Within, refuse_more
 from app.types import Version
 
@@ -22,7 +23,7 @@ class LocalQueue:
 
     def __init__(self, spec: ModelSpec, forward: Forward, limits: BatchLimits) -> None:
         self._spec = spec
-        self._forward = forward
+        self._forward = forgiving(forward)
         self._wait_s = limits.wait_s
         self._line = WaitingLine(limits)
         self._timer: asyncio.TimerHandle | None = None
@@ -91,25 +92,12 @@ class LocalQueue:
         self.hurry()  # What did not fit lets the rest of the loop run before it.
 
     def _answer(self, version: Version | None, group: list[Waiting]) -> None:
-        """Asks for all at once, and where that fails for each alone: one that makes it fail hurts no other."""
+        """Asks for all at once; a row that makes the network fail hurts no other."""
         self.batches += 1
         try:
-            answer = self._forward(*gathered(self._spec, group), version)
+            settle(self._spec, group, self._forward(*gathered(self._spec, group), version))
         except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each waiter is told.
-            if len(group) == 1:
-                fail(group, error)
-            else:
-                self._answer_each(version, group)
-            return
-        try:
-            settle(self._spec, group, answer)
-        except Exception as error:  # noqa: BLE001  # Whatever is wrong with the answer, each waiter is told.
             fail(group, error)
-
-    def _answer_each(self, version: Version | None, group: list[Waiting]) -> None:
-        for item in group:
-            if not item.outcome.done():
-                self._answer(version, [item])
 
 
 class RemoteQueue:

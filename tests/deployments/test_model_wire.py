@@ -15,7 +15,7 @@ from app.errors import (
     UnauthorizedError,
 )
 from app.models.distributions.categorical import Categorical
-from app.models.engine import Answer
+from app.models.engine import Answer, RowFailure
 from app.models.spec import ArraySpec, ModelSpec
 from app.models.waiting import ALWAYS, Within
 from app.types import Version
@@ -69,6 +69,30 @@ def test_questions_and_answers_arrive_as_they_were_sent(
     assert isinstance(reply, ModelReply) and isinstance(reply.answer, Answer)
     assert (reply.number, reply.waiting_rows, reply.answer.version) == (8, 12, answer.version)
     assert same(reply.answer.outputs, answer.outputs) and same(reply.answer.states, states)
+
+
+def reply_with(failures: tuple[RowFailure, ...], rows: int = 3) -> bytes:
+    states = leaves(SPEC.states.leaves, rows, 1)
+    answer = Answer(leaves(SPEC.answers.leaves, rows, 0), states, Version(1, 2), failures)
+    return WIRE.reply(ModelReply(8, answer, 0))
+
+
+def test_rows_that_failed_arrive_by_their_number_with_what_was_raised() -> None:
+    sent = (
+        RowFailure(0, "IndexError: no"),
+        RowFailure(1, "ValueError: " + "x" * 5000),
+        RowFailure(2, "IndexError: no"),
+    )
+    (reply,) = fed(ModelReplyReader(WIRE), reply_with(sent), 50)
+    assert isinstance(reply, ModelReply) and isinstance(reply.answer, Answer)
+    assert reply.answer.failures == (sent[0], RowFailure(1, sent[1].error[:1024]), sent[2])
+
+
+@pytest.mark.parametrize("row", [-1, 3])
+def test_a_failure_of_a_row_that_is_none_of_the_answers_is_no_answer(row: int) -> None:
+    content = reply_with((RowFailure(row, "ValueError: no"),))[4:]
+    with pytest.raises(BadPayloadError, match="of 3 rows failed"):
+        WIRE.read_reply(content, 0, len(content))
 
 
 @pytest.mark.parametrize(

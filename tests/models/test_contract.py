@@ -2,7 +2,7 @@
 
 import asyncio
 from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from contextlib import asynccontextmanager
 from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
@@ -11,27 +11,19 @@ import torch
 from numpy.typing import NDArray
 from torch import nn
 
-from app.errors import ModelMismatchError
 from app.models.batching import BatchLimits
 from app.models.distributions.action import act
-from app.models.engine import Answer, Engine
-from app.models.loading import WeightsLoader
+from app.models.engine import Engine
 from app.models.model import Model, Output
-from app.models.module import call, spec_of, to_arrays
-from app.models.placement import LocalModel, RemoteModel
+from app.models.module import call, spec_of
 from app.models.question import GREEDY, Decision, Leaves, Question
-from app.models.spec import ModelSpec
 from app.models.torch_engine import TorchEngine
-from app.models.waiting import Within
-from app.types import UNTRAINED, Arrays, Version
-from deployments.answering import Answering
-from deployments.models import RemoteReplicas
+from app.types import UNTRAINED, Version
 from tests.contract_policies import KINDS
-from tests.deployments.model_service import channels, replica
+from tests.models.places import PLACES, Store
 
 if TYPE_CHECKING:
-    from app.stores.weights_client import Weights
-    from deployments.model_calls import ModelCalls
+    from app.models.placement import LocalModel
 
 ENGINES: dict[str, Callable[[nn.Module], Engine]] = {"torch": TorchEngine}
 LIMITS = {
@@ -41,53 +33,6 @@ LIMITS = {
 }
 ROWS = 7
 TOLERANCE = 1e-5
-
-
-class Store:
-    """Keeps the weights of generation 1: number n is seed n."""
-
-    def __init__(self, make: Callable[[int], nn.Module]) -> None:
-        self._make = make
-
-    async def fetch(self, version: Version) -> Arrays:
-        if version.generation != 1:
-            raise ModelMismatchError(f"weights {version} are no longer kept")
-        return to_arrays(self._make(version.number))
-
-    async def keep(self, version: Version | None) -> Version | None:
-        return version
-
-    async def let_go(self, version: Version) -> None:
-        return None
-
-
-Place = Callable[[Engine, Store, BatchLimits], AbstractAsyncContextManager[Model]]
-
-
-@asynccontextmanager
-async def local(engine: Engine, store: Store, limits: BatchLimits) -> AsyncIterator[Model]:
-    yield LocalModel(engine, store.fetch, limits)
-
-
-@asynccontextmanager
-async def by_call(engine: Engine, store: Store, limits: BatchLimits) -> AsyncIterator[Model]:
-    """What a remote replica does with a call, without what lies between."""
-    answering = Answering(engine, WeightsLoader(engine, store.fetch), limits)
-
-    class Calls:
-        async def forward(self, inputs: Leaves, states: Leaves, version: Version | None, within: Within) -> Answer:
-            return await answering.ask(inputs, states, version, within)
-
-    yield _remote(engine.spec, Calls(), store, limits)
-
-
-@asynccontextmanager
-async def by_channel(engine: Engine, store: Store, limits: BatchLimits) -> AsyncIterator[Model]:
-    async with replica(engine, limits, fetch=store.fetch) as one, channels(one) as asked:
-        yield _remote(engine.spec, asked, store, limits)
-
-
-PLACES: dict[str, Place] = {"local": local, "remote": by_call, "remote, direct": by_channel}
 
 every_kind = pytest.mark.parametrize("kind", KINDS)
 every_place = pytest.mark.parametrize("place", PLACES)
@@ -101,11 +46,6 @@ async def placed(kind: str, place: str, engine: str, limits: str = "as they come
     store = Store(KINDS[kind])
     async with PLACES[place](ENGINES[engine](KINDS[kind](0)), store, LIMITS[limits]) as model:
         yield model
-
-
-def _remote(spec: ModelSpec, calls: object, store: Store, limits: BatchLimits) -> Model:
-    replicas = RemoteReplicas(cast("ModelCalls", calls), cast("Weights", store))
-    return RemoteModel(spec, replicas, limits)
 
 
 def drawn(part: Sequence[Any], rows: int, seed: int) -> Leaves:

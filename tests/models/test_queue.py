@@ -125,7 +125,7 @@ async def test_a_question_that_makes_the_network_fail_hurts_no_neighbour() -> No
     outcomes = await asyncio.gather(*(queue.decide(question(v)) for v in (1, -1, 2)), return_exceptions=True)
     assert [type(outcome) for outcome in outcomes] == [Decision, AgentError, Decision]
     assert str(outcomes[1]) == "the model did not answer: RuntimeError: the network chokes"
-    assert [values for values, _ in network.asked] == [[1, -1, 2], [1], [-1], [2]]
+    assert [values for values, _ in network.asked] == [[1, -1, 2], [1], [-1, 2], [-1], [2]]
     assert (await queue.decide(question(4))).value == 4
 
 
