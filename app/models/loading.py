@@ -2,10 +2,10 @@
 
 import asyncio
 from collections.abc import Awaitable, Callable
-from typing import Final
+from typing import Any, Final
 
-from app.errors import AgentError, OverloadedError, SparringError
-from app.models.engine import Engine
+from app.errors import AgentError, ModelMismatchError, OverloadedError, SparringError
+from app.models.engine import Engine, told
 from app.types import Arrays, Version
 
 LOAD_TIMEOUT_S: Final = 30.0
@@ -32,7 +32,7 @@ class WeightsLoader:
         Raises:
           ModelMismatchError: They do not fit the model.
         """
-        self._engine.swap(version, await asyncio.to_thread(self._engine.build, arrays))
+        self._engine.swap(version, await asyncio.to_thread(self._built, arrays))
 
     async def ensure(self, version: Version | None) -> Version:
         """Holds a version until it is released, and returns it.
@@ -75,13 +75,21 @@ class WeightsLoader:
         try:
             async with asyncio.timeout(self._timeout_s):
                 arrays = await self._fetch(version)
-            self._engine.keep(version, await asyncio.to_thread(self._engine.build, arrays))
+            self._engine.keep(version, await asyncio.to_thread(self._built, arrays))
         except TimeoutError as error:
             raise AgentError(f"weights {version} did not come within {self._timeout_s:g} s") from error
         except SparringError:
             raise
         except Exception as error:
             raise AgentError(f"weights {version} could not be loaded: {type(error).__name__}: {error}") from error
+
+    def _built(self, arrays: Arrays) -> Any:
+        try:
+            return self._engine.build(arrays)
+        except ModelMismatchError:
+            raise
+        except Exception as error:  # Of torch, of ONNX Runtime or of the user's module.
+            raise ModelMismatchError(f"these weights cannot be loaded: {told(error)}") from error
 
     def _settle(self, version: Version, done: asyncio.Task[None]) -> None:
         del self._loading[version]

@@ -167,3 +167,13 @@ async def test_weights_are_built_in_another_thread_and_exchanged_on_the_loop() -
     await taking
     assert (engine.version, await value_of(model)) == (v(7), pytest.approx(value_by(7)))
     assert threading.main_thread() not in threads
+
+
+async def test_whatever_loading_raises_says_that_the_weights_do_not_fit_and_older_ones_answer_on() -> None:
+    model = model_of(Store())
+    before = await value_of(model)
+    words = {name: np.full(array.shape, "w") for name, array in to_arrays(small_policy(1)).items()}
+    with pytest.raises(ModelMismatchError, match="these weights cannot be loaded: TypeError: can't convert"):
+        await model.weights.take(v(1), words)
+    assert await value_of(model) == before
+    assert model.engine.version == Version(0, 0)

@@ -1,0 +1,74 @@
+"""Weights that cannot be loaded come under traffic: no tick fails, and what answered before answers on."""
+
+import threading
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+import ray
+
+from app.models.module import hash_of, to_arrays
+from app.types import Arrays, Version
+
+from .service import Cluster, Service, observation, step, wait_until
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+
+
+@pytest.fixture(scope="module", params=["torch-local", "onnx-local", "torch-remote", "onnx-remote"])
+def service(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Service]:
+    engine, placement = request.param.split("-")
+    chosen = (f"models.main.engine={engine}", f"models.main.placement={placement}")
+    with Service(cluster, f"broken_{engine}_{placement}", *chosen) as running:
+        yield running
+
+
+def _broken(good: Arrays) -> list[Arrays]:
+    """Returns weights of other shapes, without a tensor, and of a dtype that neither engine knows."""
+    first = next(iter(good))
+    return [
+        {name: array[..., :1] for name, array in good.items()},
+        {name: array for name, array in good.items() if name != first},
+        {name: np.full(array.shape, "w") for name, array in good.items()},
+    ]
+
+
+def test_weights_that_cannot_be_loaded_fail_no_tick_and_later_ones_are_taken(service: Service) -> None:
+    good = service.send(seed=3)
+    _plays(service, good)
+    weights, arrays = service.trial.weights("main"), to_arrays(service.module(3))
+    stop, statuses, seen = threading.Event(), [], set()
+
+    def play() -> None:
+        with service.new_client() as http:
+            step(http, "steady", "start")
+            while not stop.is_set():
+                reply = step(http, "steady", "tick", observation())
+                statuses.append(reply.status_code)
+                seen.add(reply.headers.get("policy_version"))
+            step(http, "steady", "stop")
+
+    thread = threading.Thread(target=play, daemon=True)
+    thread.start()
+    generation = weights.begin(hash_of(service.module(3)))
+    for number, broken in enumerate(_broken(arrays)):
+        ray.get(weights.publish(Version(generation, number), broken))
+    last = service.send(seed=4)
+    _plays(service, last)
+    stop.set()
+    thread.join()
+    assert len(statuses) > 20
+    assert set(statuses) == {200}
+    assert seen <= {str(good), str(last)}
+
+
+def _plays(service: Service, version: Version) -> None:
+    """Waits until new games are answered by a version."""
+
+    def answered() -> bool:
+        step(service.http, "new", "start", purpose="evaluate")
+        reply = step(service.http, "new", "tick", observation())
+        step(service.http, "new", "stop")
+        return reply.headers.get("policy_version") == str(version)
+
+    wait_until(answered, f"version {version} is played")
