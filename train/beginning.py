@@ -10,12 +10,20 @@ from typing import Final
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError
 from app.home import START_FORMAT
-from app.models.checkpoints import CHECKPOINTS, LATEST, find_checkpoint, listed, newest_readable, whole_checkpoints
+from app.models.checkpoints import (
+    CHECKPOINTS,
+    LATEST,
+    find_checkpoint,
+    listed,
+    newest_readable,
+    trainer_folder,
+    whole_checkpoints,
+)
 from app.stores.model_sources import ModelSources
 from train.checkpoint import FILE, load_state
 
-ASIDE: Final = f"{CHECKPOINTS}.before-"
-"""How the names of folders begin that ``overwrite`` has moved aside; the time follows."""
+ASIDE: Final = ".before-"
+"""What follows the name of a folder that ``overwrite`` has moved aside; the time follows that."""
 ASIDE_KEPT: Final = 3
 """Newest folders that stay aside: a trial that is started over and over does not fill the disk."""
 
@@ -60,7 +68,11 @@ def plan(config: ExperimentConfig, trainer: str, home: Path, restore: str | None
     """
     model, settings = config.trainers[trainer].model, config.trainers[trainer].checkpoints
     sources, first = ModelSources(config, home), config.models[config.trainers[trainer].model].checkpoint
-    folder = _own_folder(sources, first) or home / config.run.trial / CHECKPOINTS
+    own = _own_folder(sources, first)
+    folder = own or trainer_folder(home / config.run.trial, trainer)
+    if own is None:
+        by_number = restore is not None and (restore == LATEST or restore.isdecimal())
+        _tell_of_old(folder, wanted=by_number or (restore is None and settings.on_existing != "overwrite"))
     if restore is not None:
         return Plan(folder, _restored(folder, restore, sources, model))
     found = whole_checkpoints(folder)
@@ -80,7 +92,7 @@ def move_aside(folder: Path, now_s: float) -> None:
     Raises:
       CheckpointError: It cannot be renamed.
     """
-    target = folder.with_name(f"{ASIDE}{time.strftime(START_FORMAT, time.gmtime(now_s))}")
+    target = folder.with_name(f"{folder.name}{ASIDE}{time.strftime(START_FORMAT, time.gmtime(now_s))}")
     while target.exists():  # Two starts within a second.
         target = target.with_name(f"{target.name}-2")
     try:
@@ -88,7 +100,7 @@ def move_aside(folder: Path, now_s: float) -> None:
     except OSError as error:
         raise CheckpointError(f"cannot move the checkpoints in {folder} aside to {target}: {error}") from error
     _log.info("the checkpoints of an earlier start are now in %s", target)
-    for old in sorted(folder.parent.glob(f"{ASIDE}*"))[:-ASIDE_KEPT]:
+    for old in sorted(folder.parent.glob(f"{folder.name}{ASIDE}*"))[:-ASIDE_KEPT]:
         shutil.rmtree(old, ignore_errors=True)
 
 
@@ -99,6 +111,20 @@ def _own_folder(sources: ModelSources, first: str | None) -> Path | None:
         return None
     pool, clone = named
     return pool / clone.id / CHECKPOINTS
+
+
+def _tell_of_old(folder: Path, *, wanted: bool) -> None:
+    """Tells of checkpoints that lie where all trainers of a trial once saved, by an error where they may be wanted."""
+    old = whole_checkpoints(folder.parent)
+    if not old:
+        return
+    told = (
+        f"{folder.parent} holds the checkpoints {listed(old)} of an earlier version, in no trainer's folder; "
+        f"move them to {folder} to go on from them, or away"
+    )
+    if wanted:
+        raise CheckpointError(told)
+    _log.warning("%s", told)
 
 
 def _restored(folder: Path, restore: str, sources: ModelSources, model: str) -> Beginning:

@@ -15,7 +15,7 @@ from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError, ConfigError
 from app.home import state_root
-from app.models.checkpoints import CHECKPOINTS, checkpoint_facts, whole_checkpoints
+from app.models.checkpoints import CHECKPOINTS, checkpoint_facts, trainer_folders, whole_checkpoints
 from app.models.lineage import Clone
 from app.models.pool import CLONES, Source
 from app.stores.mlflow_store import ModelRegistry, tracking_uri
@@ -45,7 +45,11 @@ def list_(
     whole = load(config, set_ or [])
     home = state_root(whole.run.project)
     found: dict[str, list[dict[str, Any]]] = {
-        "checkpoints": [_facts(path) for path in whole_checkpoints(home / whole.run.trial / CHECKPOINTS)],
+        "checkpoints": [
+            {"trainer": folder.name, **_facts(path)}
+            for folder in trainer_folders(home / whole.run.trial)
+            for path in whole_checkpoints(folder)
+        ],
         "clones": [asdict(clone) for clone in ModelSources(whole, home).pool.lineage()],
     }
     if registered:
@@ -85,7 +89,8 @@ def clone_(
     what: Annotated[
         str,
         typer.Argument(
-            help="A clone's id, checkpoints/latest, checkpoints/<updates>, a folder, or models:/name@alias."
+            help="A clone's id, checkpoints/latest, checkpoints/<updates>, with several trainers "
+            "checkpoints/<trainer>/latest, a folder, or models:/name@alias."
         ),
     ],
     config: ConfigFile,

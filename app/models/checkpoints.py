@@ -10,7 +10,8 @@ from app.errors import CheckpointError
 from app.models.saved import META, read_meta
 
 CHECKPOINTS: Final = "checkpoints"
-"""Folder of the checkpoints inside a trial's, or inside a trainable clone's."""
+"""Folder of the checkpoints inside a trial's, with a folder for each trainer; or inside a trainable clone's, whose one
+trainer has it for itself."""
 LATEST: Final = "latest"
 """Word for the newest checkpoint that can be read."""
 LEARNER: Final = "learner.pt"
@@ -37,6 +38,17 @@ def checkpoint_name(generation: int, updates: int, copy: int = 0) -> str:
 def updates_of(folder: Path) -> int:
     """Returns the number of updates that a checkpoint's name tells."""
     return int(folder.name.partition("-")[2].partition(".")[0])
+
+
+def trainer_folder(trial: Path, trainer: str) -> Path:
+    """Returns the folder of a trainer's checkpoints inside a trial's."""
+    return trial / CHECKPOINTS / trainer
+
+
+def trainer_folders(trial: Path) -> list[Path]:
+    """Returns the folders of all trainers that have saved in a trial, by name; what was moved aside is none."""
+    found = (trial / CHECKPOINTS).glob("[a-z]*")
+    return sorted(path for path in found if "." not in path.name and path.is_dir())
 
 
 def whole_checkpoints(folder: Path) -> list[Path]:

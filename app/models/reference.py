@@ -10,6 +10,7 @@ from app.models.checkpoints import (
     check_learner,
     find_checkpoint,
     newest_readable,
+    trainer_folders,
     whole_checkpoints,
 )
 from app.models.lineage import Clone
@@ -19,8 +20,8 @@ from app.models.saved import META, read_meta, read_model
 REGISTERED: Final = "models:/"
 """How the name of a registered model version begins."""
 ALLOWED: Final = (
-    "allowed: clones/<id>, checkpoints/latest, checkpoints/<updates>, each also behind a trial's name and '/', "
-    "a folder, or models:/<name>@<alias>"
+    "allowed: clones/<id>, checkpoints/latest, checkpoints/<updates>, with several trainers checkpoints/<trainer>/…, "
+    "each also behind a trial's name and '/', a folder, or models:/<name>@<alias>"
 )
 
 
@@ -85,10 +86,11 @@ class ModelReferences:
         path = Path(reference).expanduser()
         for place in self._places:
             there = place / path  # An absolute path stays what it is.
-            if there.parent.name == CHECKPOINTS and there.parent.is_dir():
-                return _checkpoint(there.parent, there.name)
             if (there / META).is_file():
                 return there
+            folder = there.parent
+            if CHECKPOINTS in (folder.name, folder.parent.name) and folder.is_dir():
+                return _checkpoint(_of_one_trainer(folder) if folder.name == CHECKPOINTS else folder, there.name)
         places = " and ".join(map(str, dict.fromkeys(place / path for place in self._places)))
         raise CheckpointError(f"there is no model {reference!r}: looked at {places}; {ALLOWED}")
 
@@ -102,6 +104,15 @@ def _readable(folder: Path) -> Path:
     read_model(folder)
     check_learner(folder)
     return folder
+
+
+def _of_one_trainer(folder: Path) -> Path:
+    """Returns the folder whose checkpoints are meant where no trainer is named."""
+    trainers = trainer_folders(folder.parent)
+    if len(trainers) > 1 and not whole_checkpoints(folder):
+        names = ", ".join(f"{CHECKPOINTS}/{trainer.name}" for trainer in trainers)
+        raise CheckpointError(f"{folder} holds the checkpoints of several trainers; name one: {names}")
+    return trainers[0] if len(trainers) == 1 and not whole_checkpoints(folder) else folder
 
 
 def _checkpoint(folder: Path, wanted: str) -> Path:

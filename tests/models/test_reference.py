@@ -68,6 +68,21 @@ def test_a_checkpoint_is_found_by_number_and_as_the_latest(references: ModelRefe
         references.find("checkpoints/6")
 
 
+def test_a_trainer_is_named_where_there_are_several(references: ModelReferences, tmp_path: Path) -> None:
+    checkpoints = tmp_path / "mine" / "checkpoints"
+    model_at(checkpoints / "main" / "000001-0000000005", 1)
+    model_at(checkpoints / "main.before-20260102-030405" / "000001-0000000005", 2)
+    assert value_of(references, "checkpoints/5") == value_of(references, "checkpoints/latest") == 1
+    model_at(checkpoints / "rival" / "000001-0000000005", 3)
+    for name, value in (("main/5", 1), ("main/latest", 1), ("rival/latest", 3), ("rival/000001-0000000005", 3)):
+        assert value_of(references, f"checkpoints/{name}") == value
+    assert references.read("checkpoints/rival/5").origin == "checkpoints/rival/000001-0000000005"
+    with pytest.raises(CheckpointError, match="several trainers; name one: checkpoints/main, checkpoints/rival"):
+        references.find("checkpoints/latest")
+    with pytest.raises(CheckpointError, match=r"no checkpoint 6 in .*rival; there are 000001-0000000005"):
+        references.find("checkpoints/rival/6")
+
+
 def test_the_latest_checkpoint_is_the_newest_that_can_be_read(references: ModelReferences, tmp_path: Path) -> None:
     folders = [model_at(tmp_path / "mine" / "checkpoints" / f"000001-000000000{n}", n) for n in (5, 9)]
     (folders[1] / "weights.safetensors").write_bytes(b"half")

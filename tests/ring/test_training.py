@@ -46,13 +46,13 @@ def test_closing_the_stream_ends_training_with_a_checkpoint(service: Service, ho
         with training(service, folder):
             updates(service, lambda found: len(found) > 3, "updates")
         done = service.trial.metrics.updates_after(0)[-1].number
-        newest = Checkpoints(folder / "training" / "checkpoints").newest()
+        newest = Checkpoints(folder / "training" / "checkpoints" / "main").newest()
         assert newest is not None
         assert load_state(newest).updates == done
 
 
 def test_a_resumed_run_goes_on_at_the_checkpoints_update_in_a_higher_generation(service: Service, home: Path) -> None:
-    newest = Checkpoints(home / "closed" / "training" / "checkpoints").newest()
+    newest = Checkpoints(home / "closed" / "training" / "checkpoints" / "main").newest()
     assert newest is not None
     saved = load_state(newest)
     with training(service, home / "closed", resume=True), playing(service.url):

@@ -51,7 +51,7 @@ def test_workers_take_equal_steps_to_equal_parameters(service: Service, watched:
 def test_training_goes_on_from_the_checkpoint_after_a_worker_is_killed(
     service: Service, watched: Path, tmp_path: Path
 ) -> None:
-    checkpoints = Checkpoints(tmp_path / "workers" / "checkpoints")
+    checkpoints = Checkpoints(tmp_path / "workers" / "checkpoints" / "main")
     before = set(digests(watched))
     with playing(service.url, games=32), training(service, tmp_path, "trainers.main.checkpoints.every_s=0.5") as run:
         saved = wait_until(lambda: _updates_of(checkpoints.newest()), "a checkpoint", START_S)

@@ -46,8 +46,8 @@ def clone(home: Path, trial: str = "mine", *, frozen: bool = True) -> str:
 
 @pytest.fixture
 def own(tmp_path: Path) -> Path:
-    """Returns the folder of the trial's checkpoints."""
-    return tmp_path / "mine" / "checkpoints"
+    """Returns the folder of the trainer's checkpoints."""
+    return tmp_path / "mine" / "checkpoints" / "main"
 
 
 @pytest.mark.parametrize("what", ["resume", "reuse", "overwrite", "refuse"])
@@ -86,8 +86,8 @@ def test_what_is_asked_for_comes_before_what_the_config_says(what: str, tmp_path
 
 
 def test_a_checkpoint_of_another_trial_goes_on_and_a_clone_gives_weights_alone(tmp_path: Path, own: Path) -> None:
-    other = checkpoint(tmp_path / "other" / "checkpoints", 8)
-    for name in (str(other), "other/checkpoints/8", "other/checkpoints/latest"):
+    other = checkpoint(tmp_path / "other" / "checkpoints" / "main", 8)
+    for name in (str(other), "other/checkpoints/8", "other/checkpoints/main/8", "other/checkpoints/latest"):
         assert plan(config(), "main", tmp_path, name) == Plan(own, Beginning(str(other), whole=True))
     kept = clone(tmp_path, "other")
     there = tmp_path / "other" / "clones" / kept
@@ -148,13 +148,37 @@ def test_first_weights_that_would_be_moved_aside_are_refused(tmp_path: Path, own
         plan(config("models.main.checkpoint=checkpoints/latest"), "main", tmp_path, None)
 
 
+def test_each_trainer_has_a_folder_of_its_own(tmp_path: Path, own: Path) -> None:
+    newest = checkpoint(own, 5)
+    checkpoint(own.with_name("rival"), 9)
+    assert plan(config(), "main", tmp_path, "latest") == Plan(own, Beginning(str(newest), whole=True))
+    rival = plan(config(), "main", tmp_path, "checkpoints/rival/latest").beginning
+    assert rival == Beginning(str(own.with_name("rival") / "000001-0000000009"), whole=True)
+
+
+@pytest.mark.parametrize("what", ["resume", "reuse", "refuse"])
+def test_checkpoints_where_all_trainers_once_saved_are_told_with_where_they_belong(
+    what: str, tmp_path: Path, own: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    checkpoint(own.parent, 5)
+    said = re.escape(
+        f"{own.parent} holds the checkpoints 000001-0000000005 of an earlier version, in no trainer's folder; "
+        f"move them to {own}"
+    )
+    for asked, restore in ((on_existing(what), None), (config(), "latest"), (config(), "5")):
+        with pytest.raises(CheckpointError, match=said):
+            plan(asked, "main", tmp_path, restore)
+    assert plan(config(), "main", tmp_path, None) == Plan(own, None)
+    assert re.search(said, caplog.text)
+
+
 def test_moved_aside_nothing_is_lost_but_the_oldest_beyond_those_kept(own: Path) -> None:
     for start in range(ASIDE_KEPT + 2):
         checkpoint(own, start)
         move_aside(own, now_s=1_000_000_000.0 + start)
         assert not own.exists()
     asides = sorted(own.parent.iterdir())
-    assert [path.name for path in asides] == [f"{ASIDE}20010909-0146{second}" for second in (42, 43, 44)]
+    assert [path.name for path in asides] == [f"main{ASIDE}20010909-0146{second}" for second in (42, 43, 44)]
     assert [next(path.iterdir()).name[-1] for path in asides] == ["2", "3", "4"]
 
 

@@ -42,7 +42,7 @@ def checkpoint(home: Path, updates: int, trial: str = "mine") -> Path:
         factory="a:b",
         metrics={"mean_return": 9.5},
     )
-    return Checkpoints(home / trial / "checkpoints").save(state)
+    return Checkpoints(home / trial / "checkpoints" / "main").save(state)
 
 
 def printed(capsys: pytest.CaptureFixture[str]) -> dict[str, Any]:
@@ -60,7 +60,7 @@ def test_a_checkpoint_becomes_a_clone_and_a_clone_another(home: Path, capsys: py
     checkpoint(home, 7)
     first = cloned("checkpoints/latest", capsys)
     assert (first["origin"], first["parent"], first["step"], first["frozen"], first["model"]) == (
-        "checkpoints/000001-0000000007",
+        "checkpoints/main/000001-0000000007",
         None,
         7,
         True,
@@ -128,7 +128,7 @@ def test_show_names_ancestors_children_and_folder(home: Path, capsys: pytest.Cap
 def test_clone_says_in_words_what_it_made(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
     checkpoint(home, 5)
     clone_("checkpoints/5", RL, MINE, frozen=False)
-    assert capsys.readouterr().out.endswith(" of checkpoints/000001-0000000005, trainable\n")
+    assert capsys.readouterr().out.endswith(" of checkpoints/main/000001-0000000005, trainable\n")
 
 
 def test_a_model_that_the_config_does_not_have_is_refused(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
