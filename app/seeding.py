@@ -34,6 +34,10 @@ class Draws:
         """Returns a number in [0, 1)."""
         return (self._word() >> 11) * _FRACTION
 
+    def own(self) -> float:
+        """Returns a number in [0, 1) that is the session's own: always the same, and none of those drawn."""
+        return (self._word_at(0) >> 11) * _FRACTION
+
     def randrange(self, stop: int) -> int:
         """Returns a whole number from 0 to ``stop`` - 1.
 
@@ -50,7 +54,10 @@ class Draws:
 
     def _word(self) -> int:
         self.count += 1
-        word = (self._seed + self.count * _GOLDEN) & _WORD
+        return self._word_at(self.count)
+
+    def _word_at(self, count: int) -> int:
+        word = (self._seed + count * _GOLDEN) & _WORD
         word = ((word ^ word >> 30) * 0xBF58476D1CE4E5B9) & _WORD
         word = ((word ^ word >> 27) * 0x94D049BB133111EB) & _WORD
         return word ^ word >> 31

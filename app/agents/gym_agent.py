@@ -9,6 +9,7 @@ from app.agents.agent import Agent, AgentContext, version_of_text, version_text
 from app.agents.json_arrays import everything_allowed, read_mask, read_observation, write_action
 from app.agents.unroll import Step
 from app.errors import BadPayloadError, ModelMismatchError, SparringError
+from app.models.distributions.action import draw
 from app.models.question import GREEDY, Question, first_state
 from app.sessions.session import EndCause
 from app.types import Purpose, RowKind, Version
@@ -30,7 +31,8 @@ class GymOptions(BaseModel):
     model_version: str | None = None
     """Version that answers the whole game, such as "1.57"; None: the newest."""
     greedy: bool | None = None
-    """Whether the most probable action is taken; None: only in an evaluated game."""
+    """Whether the most probable action is taken; None: in an evaluated game, and where randomness would serve learning
+    alone also in one that is but played."""
 
     @field_validator("model_version")
     @classmethod
@@ -64,9 +66,9 @@ class GymAgent(Agent):
         self._model = context.model
         self._spec = context.model.spec
         self._pinned: Version | None = None
-        self._greedy = context.purpose is Purpose.EVALUATE
+        explores = any(leaf.explores for leaf in self._spec.actions.leaves)
+        self._greedy = context.purpose is Purpose.EVALUATE or (explores and context.purpose is Purpose.PLAY)
         self._unroll = context.unroll
-        self._draws = self._spec.draws
         self._everything = everything_allowed(self._spec)
         self._state: Any = first_state(self._spec)
         """The model's state behind the last tick, nested like the model's; None without one."""
@@ -98,7 +100,8 @@ class GymAgent(Agent):
         unroll = self._unroll
         if unroll is not None:
             unroll.reached(observation, mask)
-        uniforms = GREEDY if self._greedy else [self.context.rng.random() for _ in range(self._draws)]
+        rng = self.context.rng
+        uniforms = GREEDY if self._greedy else draw(self._spec.actions, rng.random, rng.own)
         try:
             decision = await self._model.decide(Question(observation, uniforms, mask, self._pinned, self._state))
         except BaseException:

@@ -1,6 +1,6 @@
 """A whole action: independent distributions at the leaves of a nested value."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -25,6 +25,21 @@ class WholeActed(NamedTuple):
 def draws_of(action: Structure[Distribution]) -> int:
     """Returns how many uniform numbers a whole action is made of."""
     return sum(leaf.draws for leaf in action.leaves)
+
+
+def draw(action: Structure[Distribution], random: Callable[[], float], own: Callable[[], float]) -> list[float]:
+    """Returns the uniform numbers that a whole action is made of.
+
+    Args:
+      action: The action's leaves.
+      random: Draws a number in [0, 1).
+      own: Returns the session's own number.
+    """
+    numbers: list[float] = []
+    for leaf in action.leaves:
+        numbers += [random() for _ in range(leaf.draws - leaf.own_draws)]
+        numbers += [own() for _ in range(leaf.own_draws)]
+    return numbers
 
 
 def act(

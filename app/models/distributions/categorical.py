@@ -30,6 +30,16 @@ class Categorical:
             raise ValueError(f"a categorical action needs at least one choice, got {self.choices}")
 
     @property
+    def own_draws(self) -> int:
+        """None."""
+        return 0
+
+    @property
+    def explores(self) -> bool:
+        """False: its randomness is the policy's."""
+        return False
+
+    @property
     def inputs(self) -> int:
         """Logits of one action."""
         return self.choices

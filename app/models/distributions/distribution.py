@@ -41,6 +41,14 @@ class Distribution(Protocol):
         """Uniform numbers in [0, 1) that one action is made of."""
 
     @property
+    def own_draws(self) -> int:
+        """How many of these, the last ones, are the session's own: the same at each of its ticks."""
+
+    @property
+    def explores(self) -> bool:
+        """Whether it is random for the sake of learning alone: games that nobody learns from take the best action."""
+
+    @property
     def choices(self) -> int:
         """Flags of a mask; 0 where none is possible."""
 

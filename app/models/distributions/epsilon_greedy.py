@@ -1,7 +1,7 @@
 """Choices by action values: the best one, and now and then any (Watkins, 1989)."""
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,6 +11,9 @@ from app.models.distributions.distribution import Acted, Floats, Mask
 
 if TYPE_CHECKING:
     from torch import Tensor
+
+SMALLEST: Final = 1e-12
+"""A smaller chance is none: shared among the choices it would leave the range of float32."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +52,11 @@ class EpsilonGreedy:
         """One where there is a ladder."""
         return int(self.ladder > 0)
 
+    @property
+    def explores(self) -> bool:
+        """True: randomness serves learning alone."""
+        return True
+
     def act(self, inputs: Floats, uniforms: NDArray[np.float64], mask: Mask | None) -> Acted:
         """Returns actions [B] for values and chance [B, choices + 1]; NaN takes the best one.
 
@@ -58,6 +66,7 @@ class EpsilonGreedy:
         values, chance = inputs[:, :-1], inputs[:, -1].astype(np.float64).clip(0, 1)
         if self.ladder:
             chance = chance ** (1 + self.ladder * np.nan_to_num(uniforms[:, 1]))
+        chance = np.where(chance < SMALLEST, 0.0, chance)
         allowed = np.ones(values.shape, bool) if mask is None else mask
         if not allowed.any(axis=1).all():
             raise ValueError("an action mask must allow at least one action in each row")
@@ -88,9 +97,12 @@ class EpsilonGreedy:
         return (log_p.exp() * (log_p - log_q)).sum(-1)
 
     def _log_probs(self, inputs: "Tensor", mask: "Tensor | None") -> "Tensor":
+        import torch  # noqa: PLC0415  # Acting needs none.
+
         values, chance = inputs[:, :-1], inputs[:, -1:].clamp(0, 1)
+        chance = torch.where(chance < SMALLEST, 0.0, chance)
         allowed = values.new_ones(values.shape) if mask is None else mask.to(values.dtype)
         best = values.masked_fill(allowed == 0, -float("inf")).argmax(-1, keepdim=True)
-        probs = allowed * chance / allowed.sum(-1, keepdim=True)
-        probs = probs.scatter_add(1, best, 1 - chance)
-        return probs.log().clamp(min=LOG_PROB_MIN)
+        probs = (allowed * chance / allowed.sum(-1, keepdim=True)).scatter_add(1, best, 1 - chance)
+        # Not by a clamp of the logarithm: its gradient at 0 is infinite.
+        return torch.where(probs > 0, probs.clamp(min=SMALLEST**2).log(), LOG_PROB_MIN)

@@ -39,6 +39,16 @@ class Gaussian:
         check_shape("gaussian", self.shape)
 
     @property
+    def own_draws(self) -> int:
+        """None."""
+        return 0
+
+    @property
+    def explores(self) -> bool:
+        """False: its randomness is the policy's."""
+        return False
+
+    @property
     def inputs(self) -> int:
         """Mean and logarithm of the standard deviation of each number."""
         return 2 * math.prod(self.shape)

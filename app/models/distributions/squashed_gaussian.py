@@ -73,6 +73,16 @@ class SquashedGaussian:
             raise ValueError(f"a squashed gaussian needs finite bounds, low < high, got {self.low} and {self.high}")
 
     @property
+    def own_draws(self) -> int:
+        """None."""
+        return 0
+
+    @property
+    def explores(self) -> bool:
+        """False: its randomness is the policy's."""
+        return False
+
+    @property
     def inputs(self) -> int:
         """Mean and logarithm of the standard deviation of each number."""
         return 2 * math.prod(self.shape)
