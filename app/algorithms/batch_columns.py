@@ -36,6 +36,22 @@ class BatchColumns:
         return [batch[prefix + name] > 0 if name in self._masked else None for name in names]
 
 
+def flat(batch: Batch) -> Batch:
+    """Returns rows one behind another, [N, …], of a batch of them, or of sequences [K, T, …] as a table holds them.
+
+    What a sequence has but once, such as the state in front of its first row, stands at each of its rows.
+    """
+    kind = batch["kind"]
+    if kind.ndim == 1:
+        return batch
+    rows = kind.shape[1]
+    once = {name for name, x in batch.items() if name.partition("/")[0] == "state" or x.shape[:2] != kind.shape}
+    return {
+        name: x.repeat_interleave(rows, 0) if name in once else x.flatten(0, 1).contiguous()
+        for name, x in batch.items()
+    }
+
+
 def at(leaves: list[Tensor], rows: Tensor) -> list[Tensor]:
     """Returns these rows of each leaf."""
     return [leaf[rows] for leaf in leaves]

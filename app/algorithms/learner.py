@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from app.algorithms.batch_columns import Batch, BatchColumns, at, masks_at
+from app.algorithms.batch_columns import Batch, BatchColumns, at, flat, masks_at
 from app.algorithms.contract import Learned, taken
 from app.algorithms.descent import Descent, ReduceSum
 from app.algorithms.estimators import Estimator, Played
@@ -100,14 +100,17 @@ class PolicyLearner:
         Values are recomputed with the present network; the log-probability stored with each row is the ratio's base.
 
         Args:
-          batch: Columns of ``app.replay.rows``, [N, …]; rows of weight 0 are not learned from.
+          batch: Columns of ``app.replay.rows``, [N, …], or of ``app.replay.sequences``, [K, T, …]; rows of weight 0 are
+            not learned from.
           shuffle: Draws the minibatches.
 
         Raises:
           NonFiniteLossError: A loss or gradient is NaN or infinite; the step that would have spread it was not taken.
         """
+        sequence_rows = batch["kind"].shape[1] if batch["kind"].ndim > 1 else None
+        batch = flat(batch)
         observe(self._module, self._columns.leaves(batch, "observation"), batch["weight"], self._reduce_sum)
-        led = self._pass(batch)
+        led = self._pass(batch, sequence_rows)
         worth, explained = self._worth(batch, led)
         descent = Descent(self._stepper, self._workers, self._reduce_sum)
         for _ in range(self._settings.epochs):
@@ -126,10 +129,13 @@ class PolicyLearner:
         if fitting:
             self._mean_square = fitting["advantage_mean_square"].clone()
 
-    def _pass(self, batch: Batch) -> Pass:
-        if self._settings.sequences is None or not len(self._spec.states):
+    def _pass(self, batch: Batch, sequence_rows: int | None) -> Pass:
+        sequences = self._settings.sequences
+        if sequences is None or not len(self._spec.states):
             return RowPass(self._module, self._spec, batch)
-        return SequencePass(self._module, self._spec, batch, self._settings.sequences)
+        if sequence_rows is not None:  # It is cut already: there is a stored state at its beginning alone.
+            sequences = SequenceSettings(sequence_rows, 0)
+        return SequencePass(self._module, self._spec, batch, sequences)
 
     def _epoch(self, descent: Descent, batch: Batch, led: Pass, worth: Worth, shuffle: torch.Generator) -> bool:
         """Goes once over the batch, and returns whether the policy may change further."""

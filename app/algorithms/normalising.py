@@ -1,6 +1,6 @@
 """Networks that bring their observations to one scale, and learn that scale from the rows they are trained on."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
 
 import torch
@@ -8,10 +8,10 @@ from torch import Tensor, nn
 
 
 @runtime_checkable
-class Normalising(Protocol):
-    """A network with a normaliser inside: its state is part of the weights, so that it travels with them."""
+class Normalises(Protocol):
+    """What a network has as its attribute ``normaliser``; its state is part of the weights, and travels with them."""
 
-    def moments(self, observation: list[Tensor], weight: Tensor) -> Tensor:
+    def moments(self, observation: Sequence[Tensor], weight: Tensor) -> Tensor:
         """Returns sums over the rows that count, which may be added up over workers.
 
         Args:
@@ -25,7 +25,7 @@ class Normalising(Protocol):
 
 @torch.no_grad()
 def observe(
-    module: nn.Module, observation: list[Tensor], weight: Tensor, reduce_sum: Callable[[Tensor], Tensor]
+    module: nn.Module, observation: Sequence[Tensor], weight: Tensor, reduce_sum: Callable[[Tensor], Tensor]
 ) -> None:
     """Shows a batch to a network's normaliser; does nothing where it has none.
 
@@ -35,9 +35,9 @@ def observe(
       weight: 0 for rows that do not count, [N].
       reduce_sum: Adds up over the workers.
     """
-    inner = unwrapped(module)
-    if isinstance(inner, Normalising):
-        inner.observe(reduce_sum(inner.moments(observation, weight)))
+    normaliser = getattr(unwrapped(module), "normaliser", None)
+    if isinstance(normaliser, Normalises):
+        normaliser.observe(reduce_sum(normaliser.moments(observation, weight)))
 
 
 def unwrapped(module: nn.Module) -> nn.Module:

@@ -14,7 +14,7 @@ from app.algorithms.distributional import c51_loss, project, quantile_loss
 from app.algorithms.dqn import QLoss, Transitions, double_q_target, greedy, q_loss
 from app.algorithms.imitation import conservative_penalty
 from app.algorithms.minibatches import minibatches
-from app.algorithms.normalising import unwrapped
+from app.algorithms.normalising import observe, unwrapped
 from app.algorithms.stepper import Stepper
 from app.algorithms.target_network import Target, TargetSettings
 from app.models.action_values import ValuesActions, values_problem
@@ -104,6 +104,7 @@ class QLearner:
         Raises:
           NonFiniteLossError: A loss or gradient is NaN or infinite; the step that would have spread it was not taken.
         """
+        observe(self._module, self._columns.leaves(batch, "observation"), batch["weight"], self._reduce_sum)
         descent = Descent(self._stepper, self._workers, self._reduce_sum)
         priorities = torch.zeros_like(batch["weight"])
         for rows, size in minibatches(batch, self._settings.minibatches, shuffle, self._reduce_sum):

@@ -27,6 +27,10 @@ class ActorCritics(nn.Module):
         super().__init__()
         if config.critics is None or len(spec.states):
             raise ValueError("critics value the actions of single ticks; allowed beside them is no memory")
+        if config.normalise:
+            raise ValueError(
+                "normalise is true; allowed beside critics is false, for they see observations as they are"
+            )
         if action_kind(spec) is None:
             raise ValueError("critics value one choice, or real numbers with bounds; got another action")
         self.spec = spec

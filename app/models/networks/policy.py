@@ -14,6 +14,7 @@ from app.models.networks.encoders import Encoded, Encoder
 from app.models.networks.heads import make_head
 from app.models.networks.initial import orthogonal
 from app.models.networks.memory import Gru, Lstm, Memory
+from app.models.networks.normaliser import Normaliser
 from app.models.networks.policy_config import MemoryConfig, PolicyConfig
 from app.models.networks.q_network import QNetwork
 from app.models.spec import ArraySpec, ModelSpec
@@ -34,6 +35,7 @@ class Policy(nn.Module):
         """
         super().__init__()
         leaves: Structure[ActionLeaf] = Structure(action)
+        self.normaliser = Normaliser(Structure(observation)) if config.normalise else None
         self.encoder = Encoder(config.encoder, Structure(observation))
         self.memory = None if config.memory is None else _memory(config.memory, self.encoder.outputs)
         features = self.encoder.outputs if self.memory is None else self.memory.units
@@ -58,7 +60,7 @@ class Policy(nn.Module):
           observation: Nested like the spec's, each leaf [B, …].
           state: Each [B, units], where the policy has a memory; None begins a game.
         """
-        seen: Encoded = self.encoder(self.spec.inputs.flatten(observation))
+        seen = self._encoded(self.spec.inputs.flatten(observation))
         if self.memory is None:
             return self._output(seen, None)
         if state is None:
@@ -80,11 +82,15 @@ class Policy(nn.Module):
         if self.memory is None:
             raise ValueError("the policy has no memory to unroll; describe one under memory")
         shape = tuple(reset.shape)
-        seen: Encoded = self.encoder([leaf.flatten(0, 1) for leaf in self.spec.inputs.flatten(observation)])
+        seen = self._encoded([leaf.flatten(0, 1) for leaf in self.spec.inputs.flatten(observation)])
         features, state = self.memory.unroll(seen.features.reshape(*shape, -1), state, reset)
         whole = self._output(Encoded(features.flatten(0, 1), seen.entities), None)
         dist_inputs = [leaf.reshape(*shape, -1) for leaf in self.spec.actions.flatten(whole.dist_inputs)]
         return PolicyOutput(self.spec.actions.unflatten(dist_inputs), whole.value.reshape(shape), state)
+
+    def _encoded(self, leaves: list[Tensor]) -> Encoded:
+        seen: Encoded = self.encoder(leaves if self.normaliser is None else self.normaliser(leaves))
+        return seen
 
     def _output(self, seen: Encoded, state: dict[str, Tensor] | None) -> PolicyOutput:
         dist_inputs = self.spec.actions.unflatten([head(seen) for head in self.heads])

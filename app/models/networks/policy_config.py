@@ -153,6 +153,9 @@ class PolicyConfig(Config):
     encoder: EncoderConfig = MlpConfig()
     """From the observation to features."""
 
+    normalise: bool = False
+    """Whether real numbers are brought to mean 0 and deviation 1, as seen in training, in front of the encoder."""
+
     memory: MemoryConfig | None = None
     """null: each tick stands alone."""
 

@@ -11,6 +11,7 @@ from app.models.module import PolicyOutput
 from app.models.networks.described import ActionLeaf
 from app.models.networks.encoders import Encoder
 from app.models.networks.noisy import NoisyLinear
+from app.models.networks.normaliser import Normaliser
 from app.models.networks.policy_config import CategoricalReturns, PolicyConfig, QConfig, QuantileReturns
 from app.models.spec import ArraySpec, ModelSpec
 from app.nested import Nested, Structure
@@ -37,6 +38,7 @@ class QNetwork(nn.Module):
             raise ValueError("q values the choices of one action; allowed is an action {choices: n}")
         choices = leaves.leaves[0].distribution.choices
         self.spec = ModelSpec(observation, leaves.unflatten([EpsilonGreedy(choices, q.ladder)]))
+        self.normaliser = Normaliser(Structure(observation)) if config.normalise else None
         self.encoder = Encoder(config.encoder, Structure(observation))
         self.returns: Returns = "expected" if q.returns is None else q.returns.kind
         self.support: Tensor
@@ -55,7 +57,8 @@ class QNetwork(nn.Module):
           observation: Nested like the spec's, each leaf [B, …].
           returns: Whether the returns are wanted, [B, A, atoms].
         """
-        features = self.encoder(self.spec.inputs.flatten(observation)).features
+        leaves = self.spec.inputs.flatten(observation)
+        features = self.encoder(leaves if self.normaliser is None else self.normaliser(leaves)).features
         found: Tensor = self.advantage(features).reshape(-1, self._choices, self._atoms)
         if self.value is not None:
             found = self.value(features)[:, None] + found - found.mean(1, keepdim=True)
