@@ -1,12 +1,14 @@
 """The processes that ``buffer`` measures: a producer, a shard, and a learner behind it."""
 
 import asyncio
+import tempfile
 import time
 import uuid
 from collections import Counter, deque
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, NamedTuple, cast
 
 import numpy as np
@@ -16,6 +18,7 @@ from torch import Tensor
 
 from app.agents.unroll import Row
 from app.config.base import Process
+from app.config.buffers import BufferConfig
 from app.config.root import ExperimentConfig
 from app.models.distributions.categorical import Categorical
 from app.models.spec import ArraySpec, ModelSpec
@@ -40,6 +43,8 @@ OBJECT_STORE_BYTES: Final = 2 * 2**30
 """Shared memory: the largest case keeps ten batches of 15 MiB."""
 REFUSED_PAUSE_S: Final = 0.01
 """Pause of the producer when the shard is full."""
+RELEASES_UNDER_WAY: Final = 8
+"""Releases of credits that the learner does not wait for."""
 PUSHES_UNDER_WAY: Final = 2
 """Pushes that the producer does not wait for."""
 
@@ -55,7 +60,7 @@ class Case:
     """Rows of one trajectory, its bootstrap row included."""
     push_rows: int
     batch_rows: int
-    capacity_batches: int
+    capacity_rows: int
     target_rows_per_s: float
 
     @property
@@ -63,16 +68,21 @@ class Case:
         """Returns the shapes of the model whose rows these are."""
         return ModelSpec(ArraySpec(self.observation, self.dtype), Categorical(2))
 
+    @property
+    def row_bytes(self) -> int:
+        """Returns the size of a row."""
+        return batch_layout(self.spec, self.settings(WhenFull.REFUSE)).bytes // self.batch_rows
+
     def settings(self, when_full: WhenFull, credits_batches: int = 2) -> BufferSettings:
         """Returns how the buffer deals out batches."""
-        capacity = self.batch_rows * self.capacity_batches
+        ticket_bytes = int(BufferConfig().ticket_mb * 2**20)
         return BufferSettings(
-            self.batch_rows, 1, capacity, credits_batches, 5.0, when_full=when_full, ticket_bytes=4 * 2**20
+            self.batch_rows, 1, self.capacity_rows, credits_batches, 5.0, when_full=when_full, ticket_bytes=ticket_bytes
         )
 
 
-CARTPOLE: Final = Case("cartpole", (4,), "float32", 64, 4096, 4096, 8, 400_000)
-ATARI: Final = Case("atari", (4, 84, 84), "uint8", 128, 128, 512, 4, 13_400)
+CARTPOLE: Final = Case("cartpole", (4,), "float32", 64, 4096, 4096, 8 * 4096, 400_000)
+ATARI: Final = Case("atari", (4, 84, 84), "uint8", 128, 128, 512, 4 * 512, 13_400)
 
 
 class Counted(NamedTuple):
@@ -87,14 +97,25 @@ class Counted(NamedTuple):
 
 
 class TimedBuffer(Buffer):
-    """Writes the time at which a batch left the buffer, in nanoseconds, into its column ``episode``."""
+    """Notes in a file when each batch left the buffer: whoever takes it is another process than the learner."""
+
+    def __init__(self, shards: Sequence[StoreHandle], times: str) -> None:
+        super().__init__(shards)
+        self._times = times
 
     def take(self, rank: int, group: str) -> Taken:
-        """Returns the next batch with its time."""
+        """Returns the next batch or tickets, and notes the time."""
         taken = super().take(rank, group)
-        if isinstance(taken, dict) and taken:
-            taken = taken | {"episode": np.full(len(taken["episode"]), time.time_ns(), np.int64)}
+        if taken:
+            numbers = [t.batch for t in taken] if isinstance(taken, list) else [int(taken["batch"][0])]
+            with Path(self._times).open("a", encoding="ascii") as file:
+                file.write("".join(f"{number} {time.time_ns()}\n" for number in numbers))
         return taken
+
+    def taken_ns(self) -> dict[int, int]:
+        """Returns when each batch left the buffer, in Unix nanoseconds."""
+        lines = Path(self._times).read_text(encoding="ascii").splitlines()
+        return {int(number): int(time_ns) for number, time_ns in (line.split() for line in lines)}
 
 
 class Producer:
@@ -117,7 +138,8 @@ class Producer:
             self._number += 1
             number = self._number
             rows = self._rows | {"episode": self._rows["episode"] + number * self._case.push_rows}
-            while not await self._buffer.push(sender, number, rows):
+            # The shard is another process: it cannot wake us.
+            while not await self._buffer.push(sender, number, rows):  # noqa: ASYNC110
                 await asyncio.sleep(REFUSED_PAUSE_S)
             if pause_s:
                 await asyncio.sleep(max(0.0, began_s + pause_s - time.monotonic()))
@@ -126,7 +148,7 @@ class Producer:
 class Learner:
     """Takes batches out of the stream, one after another."""
 
-    def __init__(self, buffer: Buffer, layout: BatchLayout, *, plain: bool) -> None:
+    def __init__(self, buffer: TimedBuffer, layout: BatchLayout, *, plain: bool) -> None:
         self._buffer = buffer
         group = uuid.uuid4().hex
         self._batches = _plain(buffer, layout, group) if plain else _streamed(buffer, layout, group)
@@ -136,21 +158,25 @@ class Learner:
     def window(self, seconds: float, step_s: float) -> Counted:
         """Returns what came in so many seconds, with a training step of a given length behind each batch."""
         began_s = time.monotonic()
-        rows, waits_s, ages_s = 0, [], []
+        rows, waits_s = 0, []
+        started_ns: dict[int, int] = {}
         while time.monotonic() < began_s + seconds:
             asked_s = time.monotonic()
             batch = next(self._batches)
             waits_s.append(time.monotonic() - asked_s)
-            ages_s.append((time.time_ns() - int(batch["episode"][0])) / 1e9)
-            rows += int((batch["weight"] >= 0).sum())
+            started_ns[int(batch["batch"][0])] = time.time_ns()
+            rows += len(batch["batch"])
             if step_s:
                 time.sleep(step_s)
             self._release(batch)
-        return Counted(rows, time.monotonic() - began_s, waits_s, ages_s)
+        seconds_taken = time.monotonic() - began_s
+        taken_ns = self._buffer.taken_ns()
+        ages_s = [(at_ns - taken_ns[number]) / 1e9 for number, at_ns in started_ns.items() if number in taken_ns]
+        return Counted(rows, seconds_taken, waits_s, ages_s)
 
     def _release(self, batch: dict[str, Tensor]) -> None:
         self._releases.append(self._buffer.release(0, int(batch["batch"][0])))
-        while len(self._releases) > 8:
+        while len(self._releases) > RELEASES_UNDER_WAY:
             ray.get(self._releases.popleft())
 
 
@@ -203,15 +229,17 @@ def trajectory_rows(case: Case) -> list[Row]:
 class Buffered:
     """A cluster of its own, with a buffer for each measurement."""
 
-    def __init__(self) -> None:
-        self._made = 0
+    def __init__(self, folder: str) -> None:
+        """Keeps where files may be written that end with the measurement."""
+        self._folder, self._made = folder, 0
 
-    def buffer(self, case: Case, settings: BufferSettings) -> tuple[Buffer, BatchLayout]:
+    def buffer(self, case: Case, settings: BufferSettings) -> tuple[TimedBuffer, BatchLayout]:
         """Returns a new buffer; the one before is gone."""
         self._made += 1
         kwargs = {"spec": case.spec, "settings": settings}
         host = open_host(NAMESPACE, f"buffer{self._made}", Process(), {"buffer": (BufferStore, kwargs)})
-        return TimedBuffer([StoreHandle(host, "buffer")]), batch_layout(case.spec, settings)
+        buffer = TimedBuffer([StoreHandle(host, "buffer")], f"{self._folder}/times{self._made}")
+        return buffer, batch_layout(case.spec, settings)
 
     @contextmanager
     def learner(
@@ -244,11 +272,12 @@ def buffering(stopper: Stopper) -> Iterator[Buffered]:
     """Starts Ray for the block; then all its processes are gone."""
     config = ExperimentConfig.model_validate({"run": {"project": "bench", "trial": "buffer"}})
     ring = Ring(config, free_port(), START_TIMEOUT_S, stopper, OBJECT_STORE_BYTES)
-    try:
-        ring.start_ray()
-        yield Buffered()
-    finally:
-        ring.close()
+    with tempfile.TemporaryDirectory(prefix="sparring-bench-") as folder:
+        try:
+            ring.start_ray()
+            yield Buffered(folder)
+        finally:
+            ring.close()
 
 
 def cpu_s_of_children() -> float:
@@ -276,4 +305,4 @@ def _plain(buffer: Buffer, layout: BatchLayout, group: str) -> Iterator[dict[str
         if isinstance(taken, list):
             yield from collate(ticket_rows(taken, layout.tickets))
         elif taken:
-            yield from collate(taken | {"episode": np.full(layout.rows, time.time_ns(), np.int64)})
+            yield from collate(taken)

@@ -84,6 +84,34 @@ def publish(
     _show("publish", _stoppable(lambda stopper, say: measure_publish(plan, stopper, say)), json)
 
 
+@bench.command()
+def buffer(
+    windows: Annotated[
+        int, typer.Option(help="Windows of each figure; below 5 nothing counts as measured.", min=1)
+    ] = 5,
+    seconds: Annotated[float, typer.Option(help="Length of a window.", min=0.1)] = 4.0,
+    rows: Annotated[bool, typer.Option("--rows", help="Measure rows a second.")] = False,
+    lag: Annotated[bool, typer.Option("--lag", help="Measure the age of batches.")] = False,
+    push: Annotated[bool, typer.Option("--push", help="Measure what a push costs.")] = False,
+    table: Annotated[bool, typer.Option("--table", help="Measure the prioritized table.")] = False,
+    json: AsJson = False,
+) -> None:
+    """Measures the way from a push to a training step; without --rows, --lag, --push and --table all four."""
+    from train.bench.buffer import BufferPlan  # noqa: PLC0415  # It needs Ray Data, which takes seconds to import.
+    from train.bench.buffer import buffer as measure_buffer  # noqa: PLC0415
+
+    everything = not (rows or lag or push or table)
+    plan = BufferPlan(
+        windows,
+        seconds,
+        rows=everything or rows,
+        lag=everything or lag,
+        push=everything or push,
+        table=everything or table,
+    )
+    _show("buffer", _stoppable(lambda stopper, say: measure_buffer(plan, stopper, say)), json)
+
+
 def _stoppable(measure: Callable[[Stopper, Callable[[str], None]], dict[str, object]]) -> dict[str, object]:
     """Returns what was measured; Ctrl-C ends it and all that it has started."""
     console = Console(stderr=True)
