@@ -73,14 +73,14 @@ class LearningRates:
     """Sets the learning rate of each parameter group by the number of optimizer steps."""
 
     def __init__(self, optimizer: Optimizer, schedule: Schedule) -> None:
-        self._groups = optimizer.param_groups
-        self._full = [float(group["lr"]) for group in self._groups]
+        self._optimizer = optimizer  # Not its groups: torch exchanges them with a state.
+        self._full = [float(group["lr"]) for group in optimizer.param_groups]
         self._schedule = schedule
 
     def set(self, steps: int) -> None:
         """Sets those of the step after so many."""
         factor = self._schedule(steps)
-        for group, full in zip(self._groups, self._full, strict=True):
+        for group, full in zip(self._optimizer.param_groups, self._full, strict=True):
             group["lr"] = full * factor
 
 

@@ -160,7 +160,7 @@ class ZeroStepper:
 
     def _whole_step(self) -> float:
         """Looks at the norm first: without split gradients the engine would take any step."""
-        self._engine.allreduce_gradients()
+        self._engine.buffered_allreduce_fallback()
         parameters = list(self._engine.module.parameters())
         norm = nn.utils.get_total_norm([x.grad for x in parameters if x.grad is not None])
         if not norm.isfinite():

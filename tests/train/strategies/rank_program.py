@@ -12,7 +12,7 @@ from pathlib import Path
 import torch
 from torch import distributed
 
-from tests.train.runs import Run, trainer
+from tests.train.runs import Run, digest, trainer
 from train.checkpoint import Checkpoints
 
 
@@ -33,6 +33,8 @@ def main(rank: int, workers: int, port: str, folder: Path, what: str, cases: dic
             assert newest is not None
             run = Run(config, seed=5, path=newest, place=(rank, workers))
         found = run.train(2).bits()
+        weights = run.processes.gather(digest(dict(run.trained.weights())))
+        assert weights is None or len(set(weights)) == 1, name  # On all workers alike.
         if rank == 0:
             sys.stdout.write(f"digest: {json.dumps([name, found])}\n")
     if distributed.is_initialized():
