@@ -12,6 +12,9 @@ from rich.table import Table
 from train.bench.generator import Mode
 from train.bench.inference import Plan as InferencePlan
 from train.bench.inference import inference as measure_inference
+from train.bench.learner import LearnerPlan
+from train.bench.learner import learner as measure_learner
+from train.bench.learner_worker import STRATEGIES
 from train.bench.publish import PublishPlan
 from train.bench.publish import publish as measure_publish
 from train.bench.solve import main_line
@@ -110,6 +113,25 @@ def buffer(
         table=everything or table,
     )
     _show("buffer", _stoppable(lambda stopper, say: measure_buffer(plan, stopper, say)), json)
+
+
+@bench.command()
+def learner(
+    windows: Annotated[
+        int, typer.Option(help="Windows of each figure; below 5 nothing counts as measured.", min=1)
+    ] = 5,
+    seconds: Annotated[float, typer.Option(help="Length of a window.", min=0.1)] = 2.0,
+    workers: Annotated[list[int], typer.Option(help="Workers; may be repeated.", min=1)] = [1, 2],  # noqa: B006
+    rows: Annotated[int, typer.Option(help="Rows of one worker's batch.", min=64)] = 1024,
+    size_mb: Annotated[float, typer.Option(help="Size of the weights in MiB.", min=0.01)] = 1.0,
+    strategy: Annotated[list[str], typer.Option(help="Strategies; may be repeated.")] = list(STRATEGIES),  # noqa: B006
+    json: AsJson = False,
+) -> None:
+    """Measures samples a second by strategy; a sample is a row in one of the four passes over a batch."""
+    if unknown := set(strategy) - set(STRATEGIES):
+        raise typer.BadParameter(f"{', '.join(sorted(unknown))}; allowed: {', '.join(STRATEGIES)}")
+    plan = LearnerPlan(windows, seconds, workers, rows, size_mb, strategy)
+    _show("learner", _stoppable(lambda stopper, say: measure_learner(plan, stopper, say)), json)
 
 
 def _stoppable(measure: Callable[[Stopper, Callable[[str], None]], dict[str, object]]) -> dict[str, object]:
