@@ -11,10 +11,10 @@ ARGS ?=
 pytest = $(BIN)/pytest -m "$(1)" $(2) $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench clean
+.PHONY: help setup demo test lint bench gpu-check clean
 
 help: ## Shows the targets.
-	@awk -F ':.*## ' '/^[a-z]+:.*## / {printf "make %-6s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(STAMP) ## Creates .venv with everything that server, games and development need.
 
@@ -43,6 +43,9 @@ lint: $(STAMP) ## Checks style, types and layers.
 
 bench: $(STAMP) ## Measures launch to solved, next to the same algorithm in one process.
 	$(BIN)/sparring bench solve
+
+gpu-check: $(STAMP) ## Checks what a GPU is asked for, in under ten minutes; without one it says so and ends.
+	@$(BIN)/sparring gpu-check
 
 clean: ## Removes the virtual environment, caches and builds.
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

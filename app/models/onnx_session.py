@@ -21,13 +21,16 @@ ERRORS_ONLY: Final = 3
 class OnnxSession:
     """Answers batches by one version of weights, in the thread that asks."""
 
-    def __init__(self, graph: Graph, spec: ModelSpec, arrays: Arrays | None = None) -> None:
+    def __init__(
+        self, graph: Graph, spec: ModelSpec, arrays: Arrays | None = None, provider: str = "CPUExecutionProvider"
+    ) -> None:
         """Makes a session; it takes milliseconds, and may be made in any thread.
 
         Args:
           graph: The network.
           spec: Its shapes.
           arrays: Its weights; None where all is in the graph.
+          provider: ONNX Runtime's name of what computes.
 
         Raises:
           ExportError: ONNX Runtime does not take the graph.
@@ -42,7 +45,7 @@ class OnnxSession:
             values = [onnxruntime.OrtValue.ortvalue_from_numpy(np.ascontiguousarray(arrays[n])) for n in graph.weights]
             options.add_external_initializers([f"{WEIGHTS}{name}" for name in graph.weights], values)
         try:
-            self._session = onnxruntime.InferenceSession(graph.proto, options, providers=["CPUExecutionProvider"])
+            self._session = onnxruntime.InferenceSession(graph.proto, options, providers=[provider])
         except Exception as error:  # The binding raises classes of its own without a common base.
             raise ExportError(f"ONNX Runtime {onnxruntime.__version__} does not take the graph: {error}") from error
 
