@@ -18,6 +18,7 @@ from app.config.problems import Problems, config_error
 from app.config.root import ExperimentConfig
 from app.config.schema import rendered
 from app.config.slots import Slot, refuse_if_too_big, slots, total
+from app.config.strategies import package_problem
 from app.errors import ConfigError, PluginError
 from app.plugins import load_plugin
 
@@ -45,6 +46,7 @@ def check(
     for config in _configs(file, overrides or []):
         _import_factories(config, file)
         _build_models(config, file)
+        _find_packages(config, file)
         refuse_bad_keys(config)
         placed = slots(config)
         console.print(_table(placed, config.run.mode))
@@ -96,6 +98,12 @@ def _import_factories(config: ExperimentConfig, file: Path) -> None:
 def _build_models(config: ExperimentConfig, file: Path) -> None:
     find_problems = cast("Callable[[ExperimentConfig], Problems]", load_plugin(MODEL_CHECK))
     if problems := find_problems(active(config)):
+        raise config_error(file, problems)
+
+
+def _find_packages(config: ExperimentConfig, file: Path) -> None:
+    missing = {f"trainers.{name}": package_problem(trainer.strategy) for name, trainer in config.trainers.items()}
+    if problems := {path: problem for path, problem in missing.items() if problem is not None}:
         raise config_error(file, problems)
 
 

@@ -1,5 +1,6 @@
 """Strategies: how one network is trained on several devices, and with which numbers."""
 
+from importlib.util import find_spec
 from typing import Annotated, Literal
 
 from pydantic import Discriminator, Field, Tag
@@ -70,6 +71,15 @@ class ElasticWorkers(Config):
 
     max: int = Field(ge=1)
     """Most workers."""
+
+
+def package_problem(strategy: Strategy) -> str | None:
+    """Returns which package a strategy lacks on this machine; None where it lacks none. Nothing is imported."""
+    if isinstance(strategy, DeepSpeed) and find_spec("deepspeed") is None:
+        return (
+            "strategy deepspeed needs the package deepspeed, which is not installed: pip install 'sparring[deepspeed]'"
+        )
+    return None
 
 
 def strategy_problem(

@@ -17,6 +17,8 @@ from train.bench.learner import learner as measure_learner
 from train.bench.learner_worker import STRATEGIES
 from train.bench.publish import PublishPlan
 from train.bench.publish import publish as measure_publish
+from train.bench.resume import ResumePlan
+from train.bench.resume import resume as measure_resume
 from train.bench.solve import main_line
 from train.bench.solve import solve as measure_solve
 from train.bench.ticks import Plan
@@ -132,6 +134,16 @@ def learner(
         raise typer.BadParameter(f"{', '.join(sorted(unknown))}; allowed: {', '.join(STRATEGIES)}")
     plan = LearnerPlan(windows, seconds, workers, rows, size_mb, strategy)
     _show("learner", _stoppable(lambda stopper, say: measure_learner(plan, stopper, say)), json)
+
+
+@bench.command()
+def resume(
+    runs: Annotated[int, typer.Option(help="Deaths of a worker; below 5 nothing counts as measured.", min=1)] = 5,
+    workers: Annotated[int, typer.Option(help="Learner workers.", min=1)] = 2,
+    json: AsJson = False,
+) -> None:
+    """Measures the seconds from the death of a learner worker to the next update."""
+    _show("resume", _stoppable(lambda stopper, say: measure_resume(ResumePlan(runs, workers), stopper, say)), json)
 
 
 def _stoppable(measure: Callable[[Stopper, Callable[[str], None]], dict[str, object]]) -> dict[str, object]:

@@ -2,7 +2,7 @@
 
 from torch import nn
 
-from app.config.strategies import DeepSpeed, Fsdp, LocalMultiGpu
+from app.config.strategies import DeepSpeed, Fsdp, LocalMultiGpu, package_problem
 from app.config.training import TrainerConfig
 from app.errors import ConfigError
 from train.strategies.ddp import wrap_ddp
@@ -24,7 +24,7 @@ def wrap(config: TrainerConfig, module: nn.Module, place: Place) -> Trained:
       ConfigError: It cannot be trained so on this machine; another way is never taken instead.
       PluginError: User code that the config names is missing.
     """
-    if problem := precision_problem(config.precision, place.device):
+    if problem := package_problem(config.strategy) or precision_problem(config.precision, place.device):
         raise ConfigError(problem)
     match config.strategy:
         case Fsdp() as settings:
