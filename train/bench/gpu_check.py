@@ -13,7 +13,7 @@ import torch
 
 from app.config.training import TrainerConfig
 from train.bench.gpu_inference import onnx_rate, torch_rate
-from train.bench.learner_steps import product, trainer
+from train.bench.learner_steps import EPOCHS, product, trainer
 from train.strategies.strategy import Place
 
 TOTAL_S: Final = 540.0
@@ -128,8 +128,7 @@ def _learning_rate(config: TrainerConfig, device: torch.device, seconds: float) 
     while time.perf_counter() - began_s < seconds:
         update()  # Its metrics wait for the device.
         updates += 1
-    wanted = config.inputs[0]
-    return updates * wanted.batch_rows * wanted.algorithm.epochs / (time.perf_counter() - began_s)
+    return updates * config.inputs[0].batch_rows * EPOCHS / (time.perf_counter() - began_s)
 
 
 def _config(strategy: dict[str, object], gpus: int, precision: str = "fp32") -> TrainerConfig:

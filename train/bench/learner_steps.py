@@ -13,11 +13,12 @@ from app.models.module import build_module, spec_of
 from app.types import RowKind
 from train.learning import make_learner
 from train.strategies.build import wrap
-from train.strategies.strategy import Learner, Place
+from train.strategies.strategy import Place
 
 POLICY: Final = "train.bench.policy:build"
 UNROLL_ROWS: Final = 64
 """Rows of a trajectory in the batches."""
+EPOCHS: Final = 4
 CLIP: Final = 0.2
 VALUE_COEF: Final = 0.5
 LEARNING_RATE: Final = 5e-4
@@ -29,7 +30,8 @@ Update = Callable[[], None]
 
 def trainer(strategy: dict[str, object], workers: int, rows: int, num_gpus: int = 0) -> TrainerConfig:
     """Returns the config of a trainer with PPO's defaults, four minibatches a pass."""
-    inputs = [{"buffer": "rows", "batch_rows": rows, "algorithm": {"kind": "ppo", "minibatch_rows": rows // 4}}]
+    algorithm = {"kind": "ppo", "minibatch_rows": rows // 4, "epochs": EPOCHS}
+    inputs = [{"buffer": "rows", "batch_rows": rows, "algorithm": algorithm}]
     settings = {"model": "main", "inputs": inputs, "workers": workers, "strategy": strategy, "num_gpus": num_gpus}
     return TrainerConfig.model_validate(settings)
 
@@ -56,7 +58,7 @@ def product(config: TrainerConfig, size_mb: float, place: Place) -> Update:
     """Returns updates as the training loop does them, by the config's strategy."""
     module = build_module(POLICY, {"mb": size_mb}, seed=1)
     trained = wrap(config, module, place)
-    learner: Learner = trained.learner(partial(make_learner, config, spec_of(module)))
+    learner = trained.learner(partial(make_learner, config.inputs[0], spec_of(module)))
     columns, numbers = batch(config.inputs[0].batch_rows, place.device), iter(range(2**31))
 
     def update() -> None:
@@ -72,10 +74,10 @@ def bare(config: TrainerConfig, size_mb: float, place: Place) -> Update:
     optimizer = torch.optim.Adam(module.parameters(), LEARNING_RATE, fused=True)
     wanted = config.inputs[0]
     columns = batch(wanted.batch_rows, place.device)
-    rows, epochs = wanted.algorithm.minibatch_rows, wanted.algorithm.epochs
+    rows = wanted.algorithm.minibatch_rows
 
     def update() -> None:
-        for _ in range(epochs):
+        for _ in range(EPOCHS):
             for begin in range(0, wanted.batch_rows, rows):
                 optimizer.zero_grad(set_to_none=True)
                 _loss(called, {name: x[begin : begin + rows] for name, x in columns.items()}).backward()  # type: ignore[no-untyped-call]

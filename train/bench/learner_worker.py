@@ -11,7 +11,7 @@ from typing import Final
 import torch
 from torch import distributed
 
-from train.bench.learner_steps import Update, bare, product, trainer
+from train.bench.learner_steps import EPOCHS, Update, bare, product, trainer
 from train.strategies.processes import Processes
 from train.strategies.strategy import Place
 
@@ -78,7 +78,7 @@ def _rate(update: Update, plan: WorkerPlan, processes: Processes, device: torch.
     """Returns the samples a second; how many updates make a window follows from the mean time of one."""
     one_s = processes.reduce_sum(torch.tensor([_repeat(update, 1, device)])).item() / plan.workers
     updates = max(1, int(plan.seconds / one_s))  # The same on all workers.
-    samples = plan.workers * plan.rows * trainer({}, plan.workers, plan.rows).inputs[0].algorithm.epochs
+    samples = plan.workers * plan.rows * EPOCHS
     return updates * samples / _repeat(update, updates, device)
 
 

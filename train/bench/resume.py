@@ -178,7 +178,7 @@ def _until(look: Callable[[], T | None], what: str, session: "TrainingSession", 
     end_s = time.monotonic() + LIMIT_S
     while (found := look()) is None:
         stopper.check()
-        if session.training.join(0):
+        if session.join(0):
             raise BenchError("training has ended by itself")
         if time.monotonic() > end_s:
             raise BenchError(f"{what}: not within {LIMIT_S:g} s")
