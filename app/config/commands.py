@@ -1,29 +1,22 @@
 """``sparring check`` and ``sparring schema``."""
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Final, cast
+from typing import Annotated
 
 import typer
 from rich.console import Console
 from rich.table import Table
 
-from app.config.active import active
 from app.config.applications import is_serve_config, load_applications
 from app.config.files import read
-from app.config.keys import refuse_bad_keys
 from app.config.load import load
-from app.config.problems import Problems, config_error
 from app.config.root import ExperimentConfig
 from app.config.schema import rendered
 from app.config.slots import Slot, refuse_if_too_big, slots, total
-from app.config.strategies import package_problem
-from app.errors import ConfigError, PluginError
-from app.plugins import load_plugin
-
-MODEL_CHECK: Final = "app.model_check:model_problems"
-"""Named by its path, since it needs torch, which the small install has not."""
+from app.config.usable import refuse_unusable
+from app.errors import ConfigError
 
 
 def check(
@@ -44,10 +37,7 @@ def check(
     """
     console = Console()
     for config in _configs(file, overrides or []):
-        _import_factories(config, file)
-        _build_models(config, file)
-        _find_packages(config, file)
-        refuse_bad_keys(config)
+        refuse_unusable(config, file)
         placed = slots(config)
         console.print(_table(placed, config.run.mode))
         refuse_if_too_big(config, os.cpu_count() or 1 if cpus is None else cpus, gpus)
@@ -81,30 +71,6 @@ def _configs(file: Path, overrides: Sequence[str]) -> list[ExperimentConfig]:
     if config.launch and config.launch.deploy_config:
         load(file.parent / config.launch.deploy_config)
     return [config]
-
-
-def _import_factories(config: ExperimentConfig, file: Path) -> None:
-    problems: Problems = {}
-    for section, components in (("models", config.models), ("agents", config.agents)):
-        for name, component in components.items():
-            try:
-                load_plugin(component.factory)
-            except PluginError as error:
-                problems[f"{section}.{name}.factory"] = str(error)
-    if problems:
-        raise config_error(file, problems)
-
-
-def _build_models(config: ExperimentConfig, file: Path) -> None:
-    find_problems = cast("Callable[[ExperimentConfig], Problems]", load_plugin(MODEL_CHECK))
-    if problems := find_problems(active(config)):
-        raise config_error(file, problems)
-
-
-def _find_packages(config: ExperimentConfig, file: Path) -> None:
-    missing = {f"trainers.{name}": package_problem(trainer.strategy) for name, trainer in config.trainers.items()}
-    if problems := {path: problem for path, problem in missing.items() if problem is not None}:
-        raise config_error(file, problems)
 
 
 def _table(placed: Sequence[Slot], mode: str) -> Table:

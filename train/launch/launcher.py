@@ -1,6 +1,5 @@
 """Service, training and game cores in one command, until the model is good enough and served."""
 
-import time
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,13 +10,11 @@ from app.errors import ConfigError
 from app.home import trial_root
 from app.plugins import find_plugin
 from app.stores.mlflow_connection import check, tracking_uri
-from app.types import Version
-from deployments.port import probe
-from train.launch.cores import Evaluated, Evaluation, GameCores
-from train.launch.memory import pss_mib
+from train.launch.cores import Evaluated
 from train.launch.progress import Progress
+from train.launch.pursuit import Pursuit
 from train.launch.result import LaunchResult, lag_of
-from train.launch.ring import LOOK_S, LimitError, Ring
+from train.launch.ring import Ring
 from train.launch.stopping import Stopper
 
 if TYPE_CHECKING:
@@ -56,18 +53,14 @@ class Launcher:
         models, agents = self._config.models.values(), self._config.agents.values()
         for path in [*(model.factory for model in models), *(agent.factory for agent in agents)]:
             find_plugin(path)
-        for actor in self._config.actors.values():
-            probe(actor.host, actor.port)
-        probe("127.0.0.1", serve_port)
+        self.ring = Ring(self._config, serve_port, self._launch.limit_s, stopper)
+        self.ring.probe()
         self.trial_folder = trial_root(config.run.project, config.run.trial)
         self.mlflow_uri = tracking_uri(config.tracking.mlflow_uri, self.trial_folder.parent)
         check(self.mlflow_uri)
-        self.ring = Ring(self._config, serve_port, self._launch.limit_s, stopper)
-        self._stopper = stopper
         self._progress = progress
-        self._cores = GameCores(self._launch.simulator, _url(self._config), config.run.seed)
-        self._evaluation: Evaluation | None = None
-        self._memory_mib = 0.0
+        self._stopper = stopper
+        self._pursuit = Pursuit(self._config, _url(self._config), self.ring, progress, stopper)
 
     def run(self) -> LaunchResult:
         """Returns what came of it.
@@ -81,7 +74,7 @@ class Launcher:
         self._progress.stage("starting service and trainer")
         session = self.ring.start()
         self._progress.stage("training")
-        solved = self._train(session)
+        solved = self._pursuit.train(session)
         result = self._result(session, None if solved is None else solved[0])
         if solved is not None:
             for model, number in session.promote(solved[1]).items():
@@ -96,65 +89,18 @@ class Launcher:
     def close(self) -> None:
         """Ends whatever still runs."""
         self._progress.stage("stopping")
-        self._cores.stop()
-        if self._evaluation is not None:
-            self._evaluation.close()
+        self._pursuit.close()
         self.ring.close()
-
-    def _train(self, session: "TrainingSession") -> tuple[Evaluated, dict[str, Version]] | None:
-        """Plays until an evaluation reaches the goal; None where training ended before."""
-        wanted_games = self._goal.training_games
-        self._cores.start()
-        with self._progress.shown():
-            while not session.join(0):
-                ring = session.trial.metrics.progress(self._goal.training_games)
-                self._progress.update(ring)
-                self._stopper.check()
-                self._cores.check()
-                self._check_limit()
-                good = ring.mean_return is not None and ring.mean_return >= self._goal.mean_return
-                if good and ring.episodes >= wanted_games:
-                    self._cores.stop()
-                    evaluated = self._evaluate_newest(session)
-                    if evaluated[0].mean_return >= self._goal.mean_return:
-                        return evaluated
-                    wanted_games = ring.episodes + self._goal.training_games
-                    self._progress.stage("training goes on")
-                    self._cores.start()
-                time.sleep(LOOK_S)
-        self._cores.stop()
-        return None
-
-    def _evaluate_newest(self, session: "TrainingSession") -> tuple[Evaluated, dict[str, Version]]:
-        """Plays the evaluation games at the newest versions, which are pinned so that no publish replaces them."""
-        pinned = session.pin()
-        shown = ", ".join(str(version) for version in pinned.values())
-        self._progress.stage(f"evaluating version {shown} over {self._goal.evaluation_games} games")
-        # Several models have versions of their own; while no game is recorded, the newest ones stay what they are.
-        only = next(iter(pinned.values())) if len(self._config.models) == 1 else None
-        evaluated = self._evaluate(_url(self._config), self._goal.evaluation_seed, only)
-        session.log_evaluation(evaluated.mean_return, evaluated.min_return)
-        self._progress.stage(f"version {shown}: mean {evaluated.mean_return:.1f}, worst {evaluated.min_return:.1f}")
-        return evaluated, pinned
 
     def _play_champion(self, config: ExperimentConfig) -> Evaluated:
         """Serves the registered champion alone, and plays against that, with seeds that nobody has seen."""
         self._progress.stage("serving the champion")
         self.ring.serve_instead(config)
         seed = self._goal.evaluation_seed + self._goal.evaluation_games
-        served = self._evaluate(_url(config), seed, None)
+        self._pursuit = Pursuit(self._config, _url(config), self.ring, self._progress, self._stopper)
+        served = self._pursuit.evaluate(self._goal.evaluation_games, seed, None)
         self._progress.stage(f"the served champion: mean {served.mean_return:.1f}, worst {served.min_return:.1f}")
         return served
-
-    def _evaluate(self, url: str, seed: int, version: Version | None) -> Evaluated:
-        games = self._goal.evaluation_games
-        evaluation = self._evaluation = Evaluation(self._launch.simulator, url, games, seed, version)
-        self._memory_mib = max(self._memory_mib, pss_mib())  # While the games are played.
-        try:
-            self.ring.wait(lambda: evaluation.result() is not None)
-            return evaluation.checked_result()
-        finally:
-            evaluation.close()
 
     def _result(self, session: "TrainingSession", evaluated: Evaluated | None) -> LaunchResult:
         updates = session.trial.metrics.updates_after(0)
@@ -170,15 +116,8 @@ class Launcher:
             policy_lag_max=lag_max,
             seconds_to_first_update=updates[0].time_s - self._progress.started_s if updates else None,
             updates=ring.updates,
-            memory_mib=self._memory_mib,
+            memory_mib=self._pursuit.memory_mib,
         )
-
-    def _check_limit(self) -> None:
-        if self._progress.elapsed_s() > self._launch.limit_s:
-            raise LimitError(
-                f"the goal of {self._goal.mean_return:g} was not reached in {self._launch.limit_s:g} s; "
-                "give it more time with --set launch.limit_s=N"
-            )
 
 
 def _url(config: ExperimentConfig) -> str:

@@ -1,21 +1,21 @@
 """A whole cluster of one command: Ray, the service and the trainer, started together and ended together."""
 
 import logging
-import os
 import time
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-import psutil
-
 from app.config.root import ExperimentConfig
 from app.errors import SparringError
 from app.home import state_root
+from deployments.port import probe
 from train.env import set_env
 from train.launch.background import Background
-from train.launch.stopping import Stopper
+from train.launch.cluster import OBJECT_STORE_BYTES, Cluster
+from train.launch.interrupts import Interruptible
 
 if TYPE_CHECKING:
+    from app.stores.trial import Trial
     from deployments.build import Prepared
     from train.session import TrainingSession
 
@@ -23,10 +23,8 @@ APP: Final = "sparring"
 """Name of the Serve application."""
 LOOK_S: Final = 0.1
 """Seconds between two looks at whatever is waited for."""
-OBJECT_STORE_BYTES: Final = 512 * 2**20
-"""Shared memory for weights and batches: much above what is ever under way."""
-GONE_TIMEOUT_S: Final = 1.0
-"""Longest wait for our processes to end; then they are killed."""
+SERVE_TIMEOUT_S: Final = 1.0
+"""Longest wait for a start of Serve that is cut short."""
 
 
 class LimitError(SparringError):
@@ -41,7 +39,7 @@ class Ring:
         config: ExperimentConfig,
         serve_port: int,
         limit_s: float,
-        stopper: Stopper,
+        stopper: Interruptible,
         object_store_bytes: int = OBJECT_STORE_BYTES,
     ) -> None:
         """Keeps the names; nothing is imported or started.
@@ -53,8 +51,7 @@ class Ring:
           stopper: Knows whether the user has asked to stop.
           object_store_bytes: Shared memory of Ray's object store.
         """
-        self.dashboard = ""
-        self._object_store_bytes = object_store_bytes
+        self._cluster = Cluster(object_store_bytes)
         self._config = config
         self._serve_port = serve_port
         self._limit_s = limit_s
@@ -62,63 +59,81 @@ class Ring:
         self._session: TrainingSession | None = None
         self._serve: Background | None = None
 
-    def start_ray(self) -> None:
-        """Starts Ray; its processes inherit the environment that the learner needs."""
-        set_env()
-        # A thread that asks Ray for something after the end would else start a second cluster.
-        os.environ["RAY_ENABLE_AUTO_CONNECT"] = "0"
-        imports = Background(_import_parts, "imports")
-        import ray  # noqa: PLC0415
+    @property
+    def dashboard(self) -> str:
+        """Returns the address of Ray's dashboard."""
+        return self._cluster.dashboard
 
-        context = ray.init(
-            address="local",
-            include_dashboard=True,
-            object_store_memory=self._object_store_bytes,
-            logging_level=logging.ERROR,
-            log_to_driver=False,
-        )
+    def probe(self) -> None:
+        """Does nothing where the ports of service and games are free.
+
+        Raises:
+          PortInUseError: One is taken.
+        """
+        for actor in self._config.actors.values():
+            probe(actor.host, actor.port)
+        probe("127.0.0.1", self._serve_port)
+
+    def start_ray(self) -> None:
+        """Starts Ray.
+
+        Raises:
+          ClusterError: This process already uses Ray.
+        """
+        set_env()  # Torch reads some of it when it is imported.
+        imports = Background(_import_parts, "imports")
+        self._cluster.start()
         self._stopper.install()  # Ray has put a SIGTERM handler of its own in place of ours.
         self._stopper.check()
-        self.dashboard = f"http://{context.dashboard_url}" if context.dashboard_url else "none"
         self.wait(imports.done)
 
-    def start(self) -> "TrainingSession":
+    def start(self, restore: str | None = None) -> "TrainingSession":
         """Starts service and trainer at the same time and returns once games can be learned from.
+
+        Args:
+          restore: What the trainer starts from; None does as the config says.
 
         Raises:
           SparringError: A part failed; the message is that part's own.
         """
         from deployments.build import prepare  # noqa: PLC0415
-        from train.session import TrainingSession  # noqa: PLC0415
 
         serve = self._serve = Background(self._start_serve, "serve")
         prepared = prepare(self._config)
         self._stopper.check()
-        home = state_root(self._config.run.project)
-        session = self._session = TrainingSession(self._config, prepared.trial, home)
-        session.start()
+        session = self._start_trainer(self._config, prepared.trial, restore)
         self.wait(serve.done)
         deployed = Background(lambda: _deploy(prepared), "deploy")
         self.wait(lambda: deployed.done() and _live(session))
         return session
 
-    def serve_instead(self, config: ExperimentConfig) -> None:
-        """Ends the service and serves another config."""
+    def train_again(self, config: ExperimentConfig, restore: str | None = None) -> "TrainingSession":
+        """Starts another trainer beside the service that runs, once the one before has ended.
+
+        Args:
+          config: That of the service, but for its trainers.
+          restore: What the trainer starts from; None does as the config says.
+
+        Raises:
+          SparringError: The trainer failed; the message is its own.
+        """
+        if self._session is None:
+            raise SparringError("no trainer was started here")
+        session = self._start_trainer(config, self._session.trial, restore)
+        self.wait(lambda: _live(session))
+        return session
+
+    def serve_instead(self, config: ExperimentConfig) -> dict[str, int]:
+        """Ends the service, serves another config and returns the game port of each actor."""
         from ray import serve  # noqa: PLC0415
 
-        from deployments.build import prepare  # noqa: PLC0415
-
         serve.delete(APP)
-        _deploy(prepare(config))
+        return _serve_alone(config)
 
     def serve(self, config: ExperimentConfig) -> dict[str, int]:
         """Serves a config without a trainer and returns the game port of each actor."""
-        from deployments.build import prepare  # noqa: PLC0415
-
         self._start_serve()
-        prepared = prepare(config)
-        _deploy(prepared)
-        return prepared.trial.directory.ports()
+        return _serve_alone(config)
 
     def wait(self, done: Callable[[], bool]) -> None:
         """Waits until something is done.
@@ -135,20 +150,20 @@ class Ring:
             time.sleep(LOOK_S)
 
     def close(self) -> None:
-        """Ends all processes that this one has started; a trainer under way saves first."""
-        import ray  # noqa: PLC0415
-
+        """Ends all processes of the cluster; a trainer under way saves first."""
         if self._session is not None:
             self._session.abandon()
         if self._serve is not None:  # Ray would end this process if a thread asked it for something after the end.
-            self._serve.join(GONE_TIMEOUT_S)
-        children = psutil.Process().children(recursive=True)
-        if ray.is_initialized():
-            ray.shutdown()
-        _, alive = psutil.wait_procs(children, GONE_TIMEOUT_S)
-        for process in alive:
-            process.kill()
-        psutil.wait_procs(alive, GONE_TIMEOUT_S)
+            self._serve.join(SERVE_TIMEOUT_S)
+        self._cluster.close()
+
+    def _start_trainer(self, config: ExperimentConfig, trial: "Trial", restore: str | None) -> "TrainingSession":
+        from train.session import TrainingSession  # noqa: PLC0415
+
+        home = state_root(config.run.project)
+        session = self._session = TrainingSession(config, trial, home, restore=restore)
+        session.start()
+        return session
 
     def _start_serve(self) -> None:
         from ray import serve  # noqa: PLC0415
@@ -160,6 +175,14 @@ class Ring:
 def _import_parts() -> None:
     """Imports what both halves need while Ray's processes start."""
     import torch  # noqa: F401, PLC0415
+
+
+def _serve_alone(config: ExperimentConfig) -> dict[str, int]:
+    from deployments.build import prepare  # noqa: PLC0415
+
+    prepared = prepare(config)
+    _deploy(prepared)
+    return prepared.trial.directory.ports()
 
 
 def _deploy(prepared: "Prepared") -> None:

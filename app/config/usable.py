@@ -1,0 +1,58 @@
+"""Whether the code, models and keys that a config names are there."""
+
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, cast
+
+from app.config.active import active
+from app.config.keys import refuse_bad_keys
+from app.config.problems import Problems, config_error
+from app.config.root import ExperimentConfig
+from app.config.strategies import package_problem
+from app.errors import PluginError
+from app.plugins import load_plugin
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+MODEL_CHECK: Final = "app.model_check:model_problems"
+"""Named by its path, since it needs torch, which the small install has not."""
+
+
+def refuse_unusable(config: ExperimentConfig, file: Path) -> None:
+    """Imports the code that a config names, builds its models and reads its keys.
+
+    Args:
+      config: Checked config.
+      file: Where it was read, for the message.
+
+    Raises:
+      ConfigError: Code cannot be imported, a model cannot be built or trained, or keys cannot be read.
+    """
+    _import_factories(config, file)
+    _build_models(config, file)
+    _find_packages(config, file)
+    refuse_bad_keys(config)
+
+
+def _import_factories(config: ExperimentConfig, file: Path) -> None:
+    problems: Problems = {}
+    for section, components in (("models", config.models), ("agents", config.agents)):
+        for name, component in components.items():
+            try:
+                load_plugin(component.factory)
+            except PluginError as error:
+                problems[f"{section}.{name}.factory"] = str(error)
+    if problems:
+        raise config_error(file, problems)
+
+
+def _build_models(config: ExperimentConfig, file: Path) -> None:
+    find_problems = cast("Callable[[ExperimentConfig], Problems]", load_plugin(MODEL_CHECK))
+    if problems := find_problems(active(config)):
+        raise config_error(file, problems)
+
+
+def _find_packages(config: ExperimentConfig, file: Path) -> None:
+    missing = {f"trainers.{name}": package_problem(trainer.strategy) for name, trainer in config.trainers.items()}
+    if problems := {path: problem for path, problem in missing.items() if problem is not None}:
+        raise config_error(file, problems)
