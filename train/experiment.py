@@ -152,22 +152,28 @@ class Experiment:
             version = pursuit.only(pinned) if pinned else None
             return evaluation_of(pursuit.evaluate(number, first, version), weights)
 
-    def save(self, alias: str | None = "champion", *, frozen: bool = True) -> tuple[SavedModel, ...]:
-        """Sets weights apart as clones, and registers them: those that were restored, else the newest of ``train``.
-
-        Returns one for each model that is trained.
+    def save(self, alias: str | None = "champion", *, model: str | None = None, frozen: bool = True) -> SavedModel:
+        """Sets weights apart as a clone, and registers them: those that were restored, else the newest of ``train``.
 
         Args:
           alias: Name in the registry that moves to them; None registers nothing.
+          model: Model of the config; None where only one is trained.
           frozen: They never change; False makes a clone that a trainer of its own goes on from.
 
         Raises:
+          ConfigError: Several models are trained and none is named.
           CheckpointError: There are no weights, or they cannot be written.
           TrackingError: The registry cannot be reached.
         """
+        wanted = trained_model(self.config) if model is None else model
         with self._at_work():
             sources = ModelSources(self.config, self.home)
-            return tuple(self._kept(made, sources, alias) for made in self._clones(sources, frozen=frozen))
+            made = self._clone(sources, wanted, frozen=frozen)
+            folder, registered = sources.pool.folder(made.id), None
+            if alias is not None:
+                name, number = register_clone(self.config, self.home, made, folder, alias, None)
+                registered = f"models:/{name}/{number}"
+            return SavedModel(f"{CLONES}/{made.id}", folder, registered)
 
     def serve(self) -> Served:
         """Serves weights that do not change, in place of what runs, and returns where; goes on until ``close``.
@@ -227,13 +233,6 @@ class Experiment:
             seconds=progress.elapsed_s(),
         )
 
-    def _kept(self, made: "Clone", sources: ModelSources, alias: str | None) -> SavedModel:
-        folder, registered = sources.pool.folder(made.id), None
-        if alias is not None:
-            name, number = register_clone(self.config, self.home, made, folder, alias, None)
-            registered = f"models:/{name}/{number}"
-        return SavedModel(made.model, f"{CLONES}/{made.id}", folder, registered)
-
     def _serve(self) -> Served:
         if self._served is not None and self._restored is None:
             return self._served
@@ -241,7 +240,8 @@ class Experiment:
         if self._restored is not None:
             weights[trained_model(self.config)] = as_played(self._restored)
         elif self._running.session is not None:
-            weights = {made.model: f"{CLONES}/{made.id}" for made in self._newest(frozen=True)}
+            session = self._running.session
+            weights = {name: f"{CLONES}/{self._newest(name, session, frozen=True).id}" for name in session.pin()}
         config = active(deployed(self.config, weights))
         self._running.serve(config)
         self._restored = None
@@ -250,21 +250,20 @@ class Experiment:
         )
         return self._served
 
-    def _clones(self, sources: ModelSources, *, frozen: bool) -> "list[Clone]":
+    def _clone(self, sources: ModelSources, model: str, *, frozen: bool) -> "Clone":
         if self._restored is None and self._running.session is not None:
-            return self._newest(frozen=frozen)
+            return self._newest(model, self._running.session, frozen=frozen)
         named = self._restored or (None if self._served is None else self._served.weights)
         if named is None:
             raise CheckpointError("there are no weights to save: train first, or restore some")
-        return [sources.pool.clone(sources.read(as_played(named)), trained_model(self.config), frozen=frozen)]
+        return sources.pool.clone(sources.read(as_played(named)), model, frozen=frozen)
 
-    def _newest(self, *, frozen: bool) -> "list[Clone]":
-        """Returns clones of the newest weights of each trainer."""
-        session = self._running.session
-        if session is None:
-            return []
-        pinned = session.pin()
-        return [session.clone(name, pinned[run.model], frozen=frozen) for name, run in session.runs.items()]
+    def _newest(self, model: str, session: "TrainingSession", *, frozen: bool) -> "Clone":
+        """Sets the newest weights of a trained model apart."""
+        trainers = [name for name, run in session.runs.items() if run.model == model]
+        if not trainers:
+            raise ConfigError(f"no trainer trains {model!r}; trained are: {', '.join(session.pin())}")
+        return session.clone(trainers[0], session.pin()[model], frozen=frozen)
 
 
 def _as_configured(config: ExperimentConfig) -> str:

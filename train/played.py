@@ -42,17 +42,15 @@ def deployed(config: ExperimentConfig, weights: Mapping[str, str]) -> Experiment
 
 
 def trained_model(config: ExperimentConfig) -> str:
-    """Returns the name of the model that the first trainer trains; without one that of the only model.
+    """Returns the name of the model that is trained; without a trainer that of the only model.
 
     Raises:
-      ConfigError: There are several models and no trainer.
+      ConfigError: It is not clear which one is meant.
     """
-    trained = [trainer.model for trainer in config.trainers.values()] or list(config.models)
-    if not trained or (not config.trainers and len(trained) > 1):
-        raise ConfigError(
-            f"which model is meant is unclear without a trainer; there are: {', '.join(trained) or 'none'}"
-        )
-    return trained[0]
+    models = list(dict.fromkeys(trainer.model for trainer in config.trainers.values())) or list(config.models)
+    if len(models) != 1:
+        raise ConfigError(f"it is not clear which model is meant; there are: {', '.join(models) or 'none'}")
+    return models[0]
 
 
 def as_played(what: str) -> str:

@@ -77,8 +77,6 @@ class TrainResult(Result):
 class SavedModel(Result):
     """Weights that were set apart."""
 
-    model: str
-    """Model of the config."""
     name: str
     """As ``restore`` and ``models.<name>.checkpoint`` take it."""
     folder: Path
