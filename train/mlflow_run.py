@@ -52,6 +52,8 @@ class TrackedTrial:
     """Commit of the code; None where it is unknown."""
     run_id: str | None = None
     """Run to continue, whose params stay as they are; None starts a new one."""
+    parent_run_id: str | None = None
+    """Run that MLflow shows it below; None for none."""
 
 
 class MlflowRun:
@@ -142,7 +144,8 @@ class MlflowRun:
     def _tags(self) -> dict[str, str]:
         trial = self._trial
         tags = {"project": trial.project, "trial": trial.trial, START_TAG: self._start}
-        return tags if trial.git_commit is None else {**tags, "mlflow.source.git.commit": trial.git_commit}
+        more = {"mlflow.source.git.commit": trial.git_commit, "mlflow.parentRunId": trial.parent_run_id}
+        return tags | {name: value for name, value in more.items() if value is not None}
 
 
 @lru_cache(maxsize=4096)

@@ -25,7 +25,21 @@ def load(path: Path, overrides: Sequence[str] = ()) -> ExperimentConfig:
     Raises:
       ConfigError: A file cannot be read, or keys, values or names are wrong; the message lists all of them.
     """
-    tree, misplaced = apply(read(path), overrides)
+    return checked(read(path), overrides, path)
+
+
+def checked(tree: Tree, overrides: Sequence[str], path: Path) -> ExperimentConfig:
+    """Returns the checked config of a mapping, with ``${...}`` resolved; imports no user code.
+
+    Args:
+      tree: Content of a file, merged over those that it extends.
+      overrides: ``dotted.key=value`` items, applied last.
+      path: Where it was read, for the message.
+
+    Raises:
+      ConfigError: Keys, values or names are wrong; the message lists all of them.
+    """
+    tree, misplaced = apply(tree, overrides)
     tree, unresolved = resolve(tree)
     config, wrong = _validated(tree)
     problems = combined(misplaced, unresolved, reference_problems(tree), wrong)

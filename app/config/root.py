@@ -6,6 +6,7 @@ from app.config.base import Config, Mode, Name, Process
 from app.config.buffers import BufferConfig
 from app.config.launching import LaunchConfig
 from app.config.models import ModelConfig
+from app.config.search import SearchConfig
 from app.config.serving import ActorConfig, AgentConfig
 from app.config.sources import Source
 from app.config.training import TrainerConfig
@@ -54,5 +55,6 @@ class ExperimentConfig(Config):
     stores: StoresConfig = StoresConfig()
     tracking: Tracking = Tracking()
     launch: LaunchConfig | None = None
+    search: SearchConfig | None = None
     vars: dict[str, int | float | str | bool | list[int]] = {}
     """Free values for ``${vars.x}`` in this file."""

@@ -14,8 +14,8 @@ from typing import Final
 from app.config.active import active
 from app.config.load import load
 from app.errors import SparringError
-from train.bench.in_process import Limit, PlainLoop
 from train.bench.statistics import figure
+from train.in_process import Limit, PlainLoop
 
 LAUNCH_TIMEOUT_S: Final = 900
 IDLE_TIMEOUT_S: Final = 120

@@ -1,0 +1,69 @@
+"""``sparring search``: many configs, the best of which is written down."""
+
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.console import Console
+from rich.table import Table
+
+from train.launch.stopping import Stopper
+from train.search.plan import plan
+from train.search.result import SearchResult
+from train.search.search import Search
+
+
+def search(
+    config: Annotated[Path, typer.Option(help="Config file with a search section.")],
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override; may be repeated.")] = None,
+) -> None:
+    """Trains many configs, stops the bad ones early, and writes the best as a config; prints one JSON line at the end.
+
+    Raises:
+      SparringError: The config is wrong, or no trial came to its end.
+    """
+    stopper = Stopper()
+    stopper.install()
+    console, started_s = Console(stderr=True), time.time()
+
+    def tell(line: str) -> None:
+        console.print(f"[dim]{time.time() - started_s:6.1f} s[/]  {line}", highlight=False, soft_wrap=True)
+
+    searching = Search(plan(config, set_ or []), stopper, tell)
+    try:
+        result = _run(searching, stopper)
+    finally:
+        if stopper.requested():
+            tell("interrupted")
+            stopper.enforce()
+    console.print(_table(searching, result))
+    sys.stdout.write(json.dumps(result.as_dict()) + "\n")
+
+
+def _run(searching: Search, stopper: Stopper) -> SearchResult:
+    """Returns the result; when the user has asked to stop, whatever fails on the way out is of no interest."""
+    try:
+        return searching.run()
+    finally:
+        try:
+            searching.close()
+        except Exception:
+            if not stopper.requested():
+                raise
+
+
+def _table(searching: Search, result: SearchResult) -> Table:
+    table = Table("trial", title=f"best: {result.best_trial}, written to {result.best_config}")
+    for heading in ("ended", "updates", "metric", "copies", "values"):
+        table.add_column(heading)
+    for name, candidate in sorted(searching.candidates.items()):
+        metric = "-" if candidate.metric is None else f"{candidate.metric:.4g}"
+        values = ", ".join(f"{path.rpartition('.')[2]}={value}" for path, value in candidate.values.items())
+        style = "bold" if name == result.best_trial else None
+        table.add_row(
+            name, candidate.ending, str(candidate.updates), metric, str(candidate.copies), values, style=style
+        )
+    return table
