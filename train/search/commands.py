@@ -14,6 +14,7 @@ from train.launch.stopping import Stopper
 from train.search.plan import plan
 from train.search.result import SearchResult
 from train.search.search import Search
+from train.search.watch import shown
 
 
 def search(
@@ -61,9 +62,14 @@ def _table(searching: Search, result: SearchResult) -> Table:
         table.add_column(heading)
     for name, candidate in sorted(searching.candidates.items()):
         metric = "-" if candidate.metric is None else f"{candidate.metric:.4g}"
-        values = ", ".join(f"{path.rpartition('.')[2]}={value}" for path, value in candidate.values.items())
         style = "bold" if name == result.best_trial else None
         table.add_row(
-            name, candidate.ending, str(candidate.updates), metric, str(candidate.copies), values, style=style
+            name,
+            candidate.ending,
+            str(candidate.updates),
+            metric,
+            str(candidate.copies),
+            shown(candidate.values),
+            style=style,
         )
     return table

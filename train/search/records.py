@@ -1,7 +1,7 @@
 """A search in MLflow: a run for it, and below that a run for each trial."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Final
 
@@ -39,10 +39,12 @@ class Records:
         self._search.start()
         self.run_id = self._search.run_id(OPEN_TIMEOUT_S)
 
-    def report(self, trial: str, config: ExperimentConfig, updates: int, metrics: Mapping[str, float]) -> None:
+    def report(
+        self, trial: str, config: Callable[[], ExperimentConfig], updates: int, metrics: Mapping[str, float]
+    ) -> None:
         """Takes a report; the first one of a trial opens its run."""
         if trial not in self._trials:
-            self._trials[trial] = self._tracker(config, self.run_id)
+            self._trials[trial] = self._tracker(config(), self.run_id)
             self._trials[trial].start()
         self._trials[trial].log(updates, metrics, time.time())
 

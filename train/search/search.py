@@ -35,6 +35,7 @@ HURRY_S: Final = 1.0
 TUNE_ENV: Final = {
     "RAY_CHDIR_TO_TRIAL_DIR": "0",  # Objectives find their files where the command was started.
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # MLflow has it all.
+    "RAY_AIR_NEW_OUTPUT": "0",  # Else Ray Tune prints tables in spite of being told not to.
     "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
 }
 
@@ -87,7 +88,7 @@ class Search:
 
         config, search = self._plan.config, self._plan.search
         records = self._records = Records(config, ensure(state_root(config.run.project)))
-        watch = Watch(search, self._plan.config_of, records, self._tell)
+        watch = Watch(search, self._plan.config_of, records, self.folder, self._tell)
         self.candidates = watch.candidates
         self._tell(f"{search.trials} trials, {search.concurrent} at a time")
         fitting = Background(lambda: _fit(self._plan, watch, self.folder), "search")
@@ -161,6 +162,7 @@ def _fit(plan: SearchPlan, watch: "Watch", folder: Path) -> None:
             num_samples=search.trials // search.combinations,
             search_alg=BasicVariantGenerator(random_state=search.seed),
             scheduler=make_scheduler(search),
+            reuse_actors=True,  # Imports cost seconds; a trial that does not end in time gets a process of its own.
             trial_dirname_creator=lambda trial: named(trial.trial_id),
         ),
         run_config=tune.RunConfig(

@@ -2,7 +2,9 @@
 
 import re
 from collections.abc import Callable, Mapping
-from typing import Any
+from dataclasses import replace
+from pathlib import Path
+from typing import Any, Final
 
 from ray import tune
 from ray.tune.experiment import Trial
@@ -22,6 +24,7 @@ class Watch(tune.Callback):
         search: SearchConfig,
         config_of: Callable[[str, Mapping[str, Value]], ExperimentConfig],
         records: Records,
+        folder: Path,
         tell: Callable[[str], None],
     ) -> None:
         """Keeps the parts.
@@ -30,6 +33,7 @@ class Watch(tune.Callback):
           search: What the trials are part of.
           config_of: Returns the config of a trial, by its name and values.
           records: Takes the reports.
+          folder: Holds a folder for each trial.
           tell: Shows a line to the user.
         """
         self.candidates: dict[str, Candidate] = {}
@@ -37,8 +41,14 @@ class Watch(tune.Callback):
         self._search = search
         self._config_of = config_of
         self._records = records
+        self._folder = folder
         self._tell = tell
-        self._copies: dict[str, list[str]] = {}
+        self._last: dict[str, Candidate] = {}
+        """Trials as of their newest report.
+
+        Ray Tune's own memory of a member of a population may already be that of another one, whose weights it would go
+        on from with values that nobody has tried.
+        """
 
     def __getstate__(self) -> dict[str, object]:
         """Returns nothing: Ray Tune writes its callbacks to disk, for a resumption that we do not offer."""
@@ -49,47 +59,50 @@ class Watch(tune.Callback):
     ) -> None:
         """Takes a report."""
         name = named(trial.trial_id)
-        copies = self._copies.setdefault(name, [])
-        donor = str(result[COPIED_FROM])
-        if donor and result["iterations_since_restore"] == 1:
-            copies.append(donor)
-            self._tell(f"{name} goes on from {donor} with {_shown(trial.config)}")
-        metrics = {key: float(value) for key, value in result.items() if key in self._reported(result)}
-        self._records.report(name, self._config_of(name, trial.config), int(result[UPDATES]), metrics)
-        self._tell(f"{name}  updates {result[UPDATES]}  {self._search.metric} {metrics[self._search.metric]:.4g}")
+        before = self._last.get(name)
+        donor = str(result[COPIED_FROM]) if result["iterations_since_restore"] == 1 else ""
+        if donor:
+            self._tell(f"{name} goes on from {donor} with {shown(trial.config)}")
+        metrics = {key: float(value) for key, value in result.items() if _is_metric(key, value)}
+        last = self._last[name] = Candidate(
+            name=name,
+            ending="stopped",
+            updates=int(result[UPDATES]),
+            metric=metrics[self._search.metric],
+            values=dict(trial.config),
+            copies=(before.copies if before else 0) + bool(donor),
+            checkpoint=str(self._folder / name / result["checkpoint_dir_name"]),
+            error=None,
+        )
+        tried = {path: float(value) for path, value in last.values.items() if isinstance(value, int | float)}
+        self._records.report(name, lambda: self._config_of(name, last.values), last.updates, tried | metrics)
+        self._tell(f"{name}  updates {last.updates}  {self._search.metric} {last.metric:.4g}")
 
     def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """Notes that a trial has come to its end, or was stopped."""
-        updates = int((trial.last_result or {}).get(UPDATES, 0))
-        self._end(trial, "finished" if updates >= self._search.updates else "stopped", None)
+        last = self._last.get(named(trial.trial_id))
+        whole = last is not None and last.updates >= self._search.updates
+        self._end(trial, "finished" if whole else "stopped", None)
 
     def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """Notes that a trial has failed."""
         self._end(trial, "failed", cause(str(trial.get_error() or "unknown")))
 
     def _end(self, trial: Trial, ending: Ending, error: str | None) -> None:
-        name, last = named(trial.trial_id), trial.last_result or {}
-        checkpoint = trial.checkpoint
-        candidate = self.candidates[name] = Candidate(
-            name,
-            ending,
-            int(last.get(UPDATES, 0)),
-            float(last[self._search.metric]) if self._search.metric in last else None,
-            dict(trial.config),
-            len(self._copies.get(name, [])),
-            None if checkpoint is None else checkpoint.path,
-            error,
-        )
+        name = named(trial.trial_id)
+        last = self._last.get(name) or Candidate(name, ending, 0, None, dict(trial.config), 0, None, None)
+        candidate = self.candidates[name] = replace(last, ending=ending, error=error)
         self._records.end(candidate)
         self._tell(f"{name} {ending} after {candidate.updates} updates{f': {error}' if error else ''}")
 
-    def _reported(self, result: Mapping[str, object]) -> list[str]:
-        return [name for name, value in result.items() if isinstance(value, float) and name not in _TUNES_OWN]
 
-
-_ERROR = re.compile(r"[A-Za-z_][\w.]*(Error|Exception)\b")
-_TUNES_OWN = {"time_this_iter_s", "time_total_s", "time_since_restore"}
+_ERROR: Final = re.compile(r"[A-Za-z_][\w.]*(Error|Exception)\b")
+_TUNES_OWN: Final = {"time_this_iter_s", "time_total_s", "time_since_restore"}
 """Numbers that Ray Tune adds to each report."""
+
+
+def _is_metric(name: str, value: object) -> bool:
+    return isinstance(value, float) and name not in _TUNES_OWN
 
 
 def named(trial_id: str) -> str:
@@ -97,7 +110,8 @@ def named(trial_id: str) -> str:
     return f"trial_{int(trial_id.rpartition('_')[2]):03d}"
 
 
-def _shown(values: Mapping[str, Value]) -> str:
+def shown(values: Mapping[str, Value]) -> str:
+    """Returns values as a line: the last word of each path, and numbers to four digits."""
     return ", ".join(
         f"{path.rpartition('.')[2]} {value:.4g}" if isinstance(value, float) else f"{path.rpartition('.')[2]} {value}"
         for path, value in values.items()
