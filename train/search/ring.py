@@ -6,6 +6,7 @@ import shutil
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Final
 
@@ -117,7 +118,7 @@ def _report_until_the_end(
             "ticks": float(progress.ticks),
             "games": float(progress.episodes),
         }
-        trial.report(reported, metrics, lambda target: _copy(newest, target))
+        trial.report(reported, metrics, partial(_copy, newest))
 
 
 def _copy(checkpoint: Path, target: Path) -> None:
