@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 from app.agents.json_arrays import everything_allowed
 from app.agents.outbox import Outbox
 from app.agents.unroll import Step, Unroll
+from app.config.algorithms import A2c, Ppo, Traced
 from app.config.root import ExperimentConfig
+from app.config.training import TrainerConfig
 from app.errors import CheckpointError, ConfigError
 from app.models.distributions.action import act, draws_of
 from app.models.module import build_module, hash_of, spec_of
@@ -61,7 +63,7 @@ class PlainLoop:
         """
         if config.launch is None:
             raise ConfigError("the config has no launch section: it needs launch.simulator and launch.goal")
-        self._trainer = next(iter(config.trainers.values()))
+        self._trainer = _trainer(config)
         self._model = config.models[self._trainer.model]
         self._launch, self._seed = config.launch, config.run.seed
         self._rows = self._trainer.inputs[0].batch_rows
@@ -181,3 +183,20 @@ class PlainLoop:
     def _new_unroll(self) -> Unroll:
         self._episodes += 1
         return Unroll(self._episodes, self._unroll_ticks, self._outbox.add)
+
+
+def _trainer(config: ExperimentConfig) -> TrainerConfig:
+    """Returns the one trainer.
+
+    Raises:
+      ConfigError: There are several, or it does not learn from its own newest games.
+    """
+    found = list(config.trainers.values())
+    if len(found) == 1 and len(found[0].inputs) == 1:
+        wanted = found[0].inputs[0]
+        if wanted.buffer is not None and isinstance(wanted.algorithm, Ppo | A2c | Traced):
+            return found[0]
+    raise ConfigError(
+        "in one process there is one trainer with one input, a buffer, and one of ppo, a2c, impala and appo; train "
+        "others in a ring"
+    )
