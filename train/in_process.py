@@ -27,6 +27,7 @@ from app.replay.fifo import Fifo
 from app.seeding import derive
 from app.types import RowKind, Version
 from train.checkpoint import LearnerState
+from train.learners import Learners
 from train.learning import make_learner
 from train.resume import go_on, progress_of
 from train.strategies.build import wrap
@@ -74,9 +75,10 @@ class PlainLoop:
             begin.check(hash_of(self._module))
             self._module.load_state_dict(dict(begin.progress.trained.model))
         self._trained = wrap(self._trainer, self._module, Place())
-        self._learner = self._trained.learner(partial(make_learner, self._trainer.inputs[0], self._spec))
+        make = partial(make_learner, self._trainer.inputs[0], self._spec)
+        self._learners = Learners([self._trained.learner(make)])
         if begin is not None:
-            go_on(begin.progress, self._trained, self._learner, 0)
+            go_on(begin.progress, self._trained, self._learners, 0)
         self._engine = TorchEngine(self._module)
         self._engine.swap(Version(1, 0), self._module)
         self._outbox = Outbox(self._spec, self._rows, lambda: None)
@@ -130,7 +132,7 @@ class PlainLoop:
         Raises:
           CheckpointError: It cannot be saved.
         """
-        progress = progress_of(self._trained, self._learner, Processes(0, 1))
+        progress = progress_of(self._trained, self._learners, Processes(0, 1))
         if progress is None:
             raise CheckpointError("the only worker of a process has no state")
         return LearnerState(
@@ -177,7 +179,7 @@ class PlainLoop:
         if batch is None:
             return
         shuffle = torch.Generator().manual_seed(derive(self._seed, 0, self.updates))
-        self._learner.update({name: torch.from_numpy(column) for name, column in batch.items()}, shuffle)
+        self._learners[0].update({name: torch.from_numpy(column) for name, column in batch.items()}, shuffle)
         self.updates += 1
 
     def _new_unroll(self) -> Unroll:

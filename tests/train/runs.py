@@ -19,6 +19,7 @@ from app.seeding import derive
 from app.types import RowKind
 from tests.small_policy import SmallPolicy, small_policy
 from train.checkpoint import Checkpoints, LearnerState, load_state
+from train.learners import Learners
 from train.random_state import seed_generators
 from train.resume import Progress, go_on, progress_of
 from train.strategies.build import wrap
@@ -55,15 +56,15 @@ class Run:
         seed_generators(derive(seed, self.rank))
         at = Place(self.rank, workers, reduce_sum=self.processes.reduce_sum)
         self.trained = wrap(config or trainer(), self.module, at)
-        self.learner = self.trained.learner(self._learner)
+        self.learners = Learners([self.trained.learner(self._learner)])
         self.updates = 0 if begun is None else begun.updates
         if begun is not None:
-            go_on(begun.progress, self.trained, self.learner, self.rank)
+            go_on(begun.progress, self.trained, self.learners, self.rank)
 
     def train(self, updates: int) -> "Run":
         for _ in range(updates):
             shuffle = torch.Generator().manual_seed(derive(7, self.rank, self.updates))
-            assert self.learner.update(batch(100 * self.updates + self.rank), shuffle)
+            assert self.learners[0].update(batch(100 * self.updates + self.rank), shuffle)
             torch.rand(1)  # Something else may draw from the global generator, too.
             self.updates += 1
         return self
@@ -77,7 +78,7 @@ class Run:
         return LearnerState(progress, self.updates, 1, self.hash, "run 1")
 
     def progress(self) -> Progress | None:
-        return progress_of(self.trained, self.learner, self.processes)
+        return progress_of(self.trained, self.learners, self.processes)
 
     def bits(self) -> str:
         """Returns a digest of all that a checkpoint holds, on rank 0; empty on the others."""
