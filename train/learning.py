@@ -1,5 +1,7 @@
 """From a trainer's config to its learner."""
 
+from functools import partial
+
 from torch import nn
 
 from app.algorithms.contract import Learner
@@ -10,9 +12,37 @@ from app.algorithms.q_learner import QLearner
 from app.algorithms.stepper import Stepper
 from app.config.algorithms import Algorithm
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
-from app.config.training import TrainInput
+from app.config.training import TrainerConfig, TrainInput
 from app.models.spec import ModelSpec
 from train.learner_settings import critic_rule, policy_settings, q_settings, target_settings
+from train.learners import Learners
+from train.strategies.strategy import MakeLearner, Trained
+from train.together import Shared
+
+
+def make_learners(trainer: TrainerConfig, trained: Trained, spec: ModelSpec) -> Learners:
+    """Returns the learners of a trainer's inputs.
+
+    Args:
+      trainer: Its config.
+      trained: The network, and what changes it.
+      spec: The network's shapes.
+
+    Raises:
+      ValueError: An algorithm cannot train such a model.
+    """
+    if trainer.mixing.steps == "in_turn" or len(trainer.inputs) == 1:
+        return Learners([trained.learner(partial(make_learner, one, spec)) for one in trainer.inputs])
+    steppers: list[Shared] = []
+
+    def together(wanted: TrainInput) -> MakeLearner:
+        def make(module: nn.Module, stepper: Stepper, workers: int, reduce_sum: ReduceSum) -> Learner:
+            steppers.append(Shared(stepper, wanted.weight))
+            return make_learner(wanted, spec, module, steppers[-1], workers, reduce_sum)
+
+        return make
+
+    return Learners([trained.learner(together(one)) for one in trainer.inputs], steppers)
 
 
 def make_learner(

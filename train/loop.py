@@ -4,9 +4,8 @@ import logging
 import time
 import traceback
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import partial
 from typing import TYPE_CHECKING
 
 import ray
@@ -15,19 +14,20 @@ import ray.train.torch
 import torch
 from ray.train.collective import broadcast_from_rank_zero
 
+from app.algorithms.contract import Learned
 from app.config.active import agents_of
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError, SparringError
 from app.models.module import build_module, hash_of, spec_of
-from app.replay.freshness import freshness
+from app.replay.freshness import Freshness, freshness
 from app.seeding import derive
 from app.stores.metrics import Update
 from app.stores.trial import Trial
 from app.types import Version
 from train.checkpoint import LearnerState
 from train.inputs import open_input
-from train.learners import Learners
-from train.learning import make_learner
+from train.learners import Given
+from train.learning import make_learners
 from train.publish import Publisher
 from train.random_state import seed_generators
 from train.resume import go_on, progress_of
@@ -107,7 +107,7 @@ class Worker:
         spec, wanted = spec_of(self._module), self._config.inputs
         self._inputs = [open_input(args.config, args.trainer, at, trial, spec) for at in range(len(wanted))]
         self._streams = Streams(self._inputs, [one.weight for one in wanted], self._config.mixing, self._processes)
-        self._learners = Learners([self._trained.learner(partial(make_learner, one, spec)) for one in wanted])
+        self._learners = make_learners(self._config, self._trained, spec)
         self._updates = 0 if begun is None else begun.updates
         if begun is not None:
             go_on(begun.progress, self._trained, self._learners, self._rank)
@@ -122,12 +122,13 @@ class Worker:
 
     def run(self) -> None:
         """Learns from each batch of the stream, publishes between updates, and saves at the end."""
-        for arrived in self._streams:
+        for turn in self._streams:
             if self._publisher.version.number < 0:
                 self._begin()
-            if not arrived.empty:
-                self._learn(arrived)
-            self._streams.release(arrived)
+            if not turn[0].starving:
+                self._learn(turn)
+            for arrived in turn:
+                self._streams.release(arrived)
             if self._config.max_updates is not None and self._updates >= self._config.max_updates:
                 break
         self._finish()
@@ -138,29 +139,48 @@ class Worker:
         if self._rank == 0:
             self._publisher.report(Update(self._updates, time.time(), {}))
 
-    def _learn(self, arrived: Arrived) -> None:
-        started_s, one, batch = time.monotonic(), self._inputs[arrived.at], arrived.batch
-        fresh = freshness(batch, self._publisher.version, one.max_policy_lag)
-        batch["weight"] = fresh.weight
-        shuffle = torch.Generator().manual_seed(derive(self._args.config.run.seed, self._rank, self._updates))
-        metrics, priorities = self._learners[arrived.at].update(batch, shuffle)
-        self._dropped.update(fresh.dropped())
-        if priorities is not None:
-            one.update_priorities(batch, priorities)
-        if not metrics:
+    def _learn(self, turn: Sequence[Arrived]) -> None:
+        started_s = time.monotonic()
+        fresh = [self._freshened(arrived) for arrived in turn]
+        seeds = [derive(self._args.config.run.seed, self._rank, self._updates, arrived.at) for arrived in turn]
+        given = [
+            Given(arrived.at, arrived.batch, torch.Generator().manual_seed(seed))
+            for arrived, seed in zip(turn, seeds, strict=True)
+        ]
+        learned = self._learners.update(given)
+        for arrived, one in zip(turn, learned, strict=True):
+            if one.priorities is not None:
+                self._inputs[arrived.at].update_priorities(arrived.batch, one.priorities)
+        if not any(one.metrics for one in learned):
             _log.warning("a batch held no row of this generation within the lag bound; nothing was learned")
             return
         self._updates += 1
         if self._updates % self._config.publish_every_updates == 0:
             self._note_version()
         if self._rank == 0:
-            timing = {"wait_s": arrived.waited_s, "update_s": time.monotonic() - started_s}
-            found = metrics | fresh.metrics() | {name: float(rows) for name, rows in self._dropped.items()} | timing
-            front = f"{one.name}/" if len(self._inputs) > 1 else ""
-            self._measured = {f"{front}{name}": value for name, value in found.items()} | self._streams.gauges()
-            self._publisher.report(Update(self._updates, time.time(), self._measured))
+            self._report(turn, fresh, learned, time.monotonic() - started_s)
         self._dropped.clear()
         self._save_if_due()
+
+    def _freshened(self, arrived: Arrived) -> Freshness:
+        """Returns which rows of a batch still count; the others get weight 0."""
+        fresh = freshness(arrived.batch, self._publisher.version, self._inputs[arrived.at].max_policy_lag)
+        arrived.batch["weight"] = fresh.weight
+        self._dropped.update(fresh.dropped())
+        return fresh
+
+    def _report(
+        self, turn: Sequence[Arrived], fresh: Sequence[Freshness], learned: Sequence[Learned], update_s: float
+    ) -> None:
+        """Sends the metrics of an update; of several inputs each has its name in front of its own."""
+        found: dict[str, float] = {}
+        dropped = {name: float(rows) for name, rows in self._dropped.items()}
+        for arrived, age, one in zip(turn, fresh, learned, strict=True):
+            front = f"{self._inputs[arrived.at].name}/" if len(self._inputs) > 1 else ""
+            own = one.metrics | age.metrics() | {"wait_s": arrived.waited_s}
+            found |= {f"{front}{name}": value for name, value in own.items()}
+        self._measured = found | dropped | {"update_s": update_s} | self._streams.gauges()
+        self._publisher.report(Update(self._updates, time.time(), self._measured))
 
     def _note_version(self) -> None:
         """Rank 0 publishes; the others count along, since the lag of their rows is measured against it."""

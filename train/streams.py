@@ -34,23 +34,20 @@ class Arrived:
     """Place of the input."""
     batch: dict[str, Tensor]
     waited_s: float
+    starving: bool
+    """Whether the input has nothing for now, on all workers alike: there is nothing to learn from."""
 
     @property
     def batch_id(self) -> int:
         """Returns the batch's number, which is its input's alone."""
         return int(self.batch["batch"][0])
 
-    @property
-    def empty(self) -> bool:
-        """Returns whether it holds nothing to learn from."""
-        return not bool((self.batch["weight"] > 0).any())
-
 
 class Streams:
-    """Deals out the batches of all inputs by their weights, in the same order on every worker.
+    """Deals out the batches of all inputs, by turns or all at once, in the same order on every worker.
 
-    An input that has no rows for a while sends empty batches, to all workers alike: the others wait for it, or its turn
-    is lost to it, as the config says. One that has come to its end has no more turns; the stream ends with the last.
+    An input that has no rows for a while sends empty batches, to all workers alike: the others wait for it, or go on
+    without it, as the config says. One that has come to its end is left out; the stream ends with the last.
     """
 
     def __init__(self, inputs: Sequence[Input], weights: Sequence[float], mixing: Mixing, processes: Processes) -> None:
@@ -65,6 +62,9 @@ class Streams:
         self._inputs = tuple(inputs)
         self._mixture = Mixture(weights, mixing.starving)
         self._skips = mixing.starving == "skip"
+        self._all_at_once = mixing.steps == "together" and len(inputs) > 1
+        self._reading: list[Iterator[dict[str, Tensor]]] = []
+        self._ended: set[int] = set()
         self._processes = processes
         self._bookmarks: dict[str, Bookmark | None] = {}
         """Where the rows behind the newest batch of each input stand."""
@@ -72,25 +72,11 @@ class Streams:
         """Newest batch of each input."""
         self._releases: list[ray.ObjectRef[Any]] = []
 
-    def __iter__(self) -> Iterator[Arrived]:
-        """Yields batches, empty ones as well; release each before the next is asked for."""
-        reading = [self._opened(one) for one in self._inputs]
-        ended: set[int] = set()
-        while len(ended) < len(reading):
-            at = self._mixture.due()
-            if at in ended:
-                self._mixture.lose_turn()
-                continue
-            asked_s = time.monotonic()
-            batch = next(reading[at], None)
-            if batch is None:
-                ended.add(at)
-                continue
-            arrived = Arrived(at, batch, time.monotonic() - asked_s)
-            self._check_whole(arrived)
-            self._newest[at], self._bookmarks[self._inputs[at].name] = arrived.batch_id, bookmark_in(batch)
-            self._note_turn(arrived)
-            yield arrived
+    def __iter__(self) -> Iterator[list[Arrived]]:
+        """Yields what an update learns from, or an empty batch alone; release each before the next is asked for."""
+        self._reading = [iter(one.batches(self._processes.rank, self._bookmarks.get(one.name))) for one in self._inputs]
+        self._ended.clear()
+        return self._together() if self._all_at_once else self._in_turn()
 
     def release(self, arrived: Arrived) -> None:
         """Gives the credit of a batch back; training would go on behind it."""
@@ -110,7 +96,7 @@ class Streams:
 
     def gauges(self) -> dict[str, float]:
         """Returns the turns that each of several inputs had and lost."""
-        if len(self._inputs) == 1:
+        if len(self._inputs) == 1 or self._all_at_once:
             return {}
         found: dict[str, float] = {}
         for one, taken, skipped in zip(self._inputs, self._mixture.taken, self._mixture.skipped, strict=True):
@@ -137,15 +123,46 @@ class Streams:
         if TURNS in positions:
             self._mixture.load_state_dict({name: np.array(turns) for name, turns in positions[TURNS].items()})
 
-    def _opened(self, one: Input) -> Iterator[dict[str, Tensor]]:
-        return iter(one.batches(self._processes.rank, self._bookmarks.get(one.name)))
+    def _in_turn(self) -> Iterator[list[Arrived]]:
+        while len(self._ended) < len(self._inputs):
+            at = self._mixture.due()
+            arrived = self._next(at)
+            if arrived is None:
+                self._mixture.lose_turn()
+                continue
+            if not arrived.starving:
+                self._mixture.take_turn()
+            elif self._skips:
+                self._mixture.lose_turn()
+            yield [arrived]
 
-    def _note_turn(self, arrived: Arrived) -> None:
-        """Counts a turn; where an input that is live has nothing, it keeps its turn, or loses it."""
-        if not (self._inputs[arrived.at].live and arrived.empty):
-            self._mixture.take_turn()
-        elif self._skips:
-            self._mixture.lose_turn()
+    def _together(self) -> Iterator[list[Arrived]]:
+        while len(self._ended) < len(self._inputs):
+            turn: list[Arrived] = []
+            for at in range(len(self._inputs)):
+                while (arrived := self._next(at)) is not None and arrived.starving:
+                    yield [arrived]
+                    if self._skips:
+                        break
+                if arrived is not None and not arrived.starving:
+                    turn.append(arrived)
+            if turn:
+                yield turn
+
+    def _next(self, at: int) -> Arrived | None:
+        """Returns an input's next batch; None where it has come to its end."""
+        if at in self._ended:
+            return None
+        asked_s = time.monotonic()
+        batch = next(self._reading[at], None)
+        if batch is None:
+            self._ended.add(at)
+            return None
+        starving = self._inputs[at].live and not bool((batch["weight"] > 0).any())
+        arrived = Arrived(at, batch, time.monotonic() - asked_s, starving)
+        self._check_whole(arrived)
+        self._newest[at], self._bookmarks[self._inputs[at].name] = arrived.batch_id, bookmark_in(batch)
+        return arrived
 
     def _check_whole(self, arrived: Arrived) -> None:
         """Raises where Ray Data cut a batch: a trajectory would lose its bootstrap row in silence."""

@@ -8,15 +8,19 @@ from app.config.algorithms import Algorithm, Ppo
 from app.config.base import Config, Name, Process
 from app.config.checkpoints import CheckpointsConfig
 from app.config.optimizers import Adam, Optimizer
-from app.config.strategies import Ddp, Precision, Strategy, strategy_problem
+from app.config.strategies import Ddp, DeepSpeed, LocalMultiGpu, Precision, Strategy, strategy_problem
 
 
 class Mixing(Config):
     """How several inputs share the updates of one trainer."""
 
+    steps: Literal["in_turn", "together"] = "in_turn"
+    """``in_turn``: an update learns from one batch of one input, in shares by their weights. ``together``: from one
+    batch of each, and their losses, each times its weight, are added up for each optimizer step."""
+
     starving: Literal["wait", "skip"] = "wait"
-    """What becomes of the turn of an input that has no rows: the others ``wait`` for it, so that the shares hold
-    whatever happens; or it is lost to that input (``skip``) and counted."""
+    """What becomes of an input that has no rows: the others ``wait`` for it, so that the shares hold whatever happens;
+    or its turn, or its part of the update, is lost to it (``skip``) and counted."""
 
 
 class TrainInput(Config):
@@ -35,7 +39,8 @@ class TrainInput(Config):
     """Rows of one batch of one worker, bootstrap rows included."""
 
     weight: float = Field(1.0, gt=0)
-    """Share of the updates beside the other inputs; only ratios count, and the largest is 1,000."""
+    """Share of the updates beside the other inputs, whose ratios are at most 1,000; where inputs learn together, what
+    the loss is multiplied by."""
 
     @model_validator(mode="after")
     def _comes_from_one_place(self) -> "TrainInput":
@@ -64,7 +69,7 @@ class TrainerConfig(Process):
     """Model that is trained."""
 
     inputs: tuple[TrainInput, ...] = Field(min_length=1)
-    """Streams that it learns from, one batch of one of them an update."""
+    """Streams that it learns from."""
 
     mixing: Mixing = Mixing()
 
@@ -92,6 +97,15 @@ class TrainerConfig(Process):
 
     num_cpus: float = Field(0.5, ge=0)
     """CPU cores that one worker reserves."""
+
+    @model_validator(mode="after")
+    def _can_be_mixed(self) -> "TrainerConfig":
+        if self.mixing.steps == "together" and isinstance(self.strategy, LocalMultiGpu | DeepSpeed):
+            raise ValueError(
+                f"mixing.steps is together with strategy {self.strategy.kind}, which steps by itself; "
+                "allowed are in_turn, or strategy ddp or fsdp"
+            )
+        return self
 
     @model_validator(mode="after")
     def _can_be_run(self) -> "TrainerConfig":

@@ -51,12 +51,13 @@ def endless(name: str) -> FakeInput:
     return FakeInput(name, [batch(number) for number in range(1000)])
 
 
-def streams(inputs: Sequence[Any], weights: Sequence[float], starving: str = "wait") -> Streams:
-    return Streams(inputs, weights, Mixing.model_validate({"starving": starving}), Processes(0, 1))
+def streams(inputs: Sequence[Any], weights: Sequence[float], starving: str = "wait", steps: str = "in_turn") -> Streams:
+    mixing = Mixing.model_validate({"starving": starving, "steps": steps})
+    return Streams(inputs, weights, mixing, Processes(0, 1))
 
 
 def order(dealt: Streams, count: int) -> str:
-    return "".join(str(arrived.at) for arrived in islice(dealt, count))
+    return "".join(str(arrived.at) for (arrived,) in islice(dealt, count))
 
 
 def test_inputs_take_turns_by_their_weights() -> None:
@@ -102,6 +103,20 @@ def test_what_was_read_and_whose_turn_it_was_come_back() -> None:
     whole = order(streams([endless("source"), endless("games")], [1, 2]), 14)
     assert seen + order(second, 7) == whole
     assert rest.begun == (0, 1)
+
+
+def test_together_each_input_gives_a_batch_and_the_others_wait_for_one_without_rows() -> None:
+    starved = FakeInput("starved", [batch(0, empty=True), batch(1), batch(2)])
+    dealt = iter(streams([endless("games"), starved], [1, 1], steps="together"))
+    turns = [[(arrived.at, arrived.starving) for arrived in next(dealt)] for _ in range(3)]
+    assert turns == [[(1, True)], [(0, False), (1, False)], [(0, False), (1, False)]]
+    assert [arrived.at for arrived in next(dealt)] == [0]  # The other one has come to its end.
+
+
+def test_or_they_learn_without_it() -> None:
+    starved = FakeInput("starved", [batch(n, empty=True) for n in range(9)])
+    dealt = iter(streams([endless("games"), starved], [1, 1], "skip", "together"))
+    assert [[arrived.at for arrived in next(dealt)] for _ in range(4)] == [[1], [0], [1], [0]]
 
 
 def test_each_input_is_told_its_own_newest_batch_at_the_end() -> None:
