@@ -3,19 +3,17 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
 
-import numpy as np
 import pytest
 
-from app.replay.rows import empty_batch
 from app.replay.supply import SupplyStats
 from app.stores import dealer as module
 from app.stores.buffer_settings import BufferSettings
 from app.stores.buffer_store import BufferStore
 from app.stores.dealer import Ticket
 from app.types import RowKind, Rows
-from tests.small_policy import discrete
 
-SPEC = discrete((2,), 2)
+from .trajectories import SPEC, trajectory
+
 FOREVER_S = 1000.0
 
 
@@ -24,19 +22,6 @@ def store(
 ) -> BufferStore:
     capacity = batch_rows * workers + spare
     return BufferStore(SPEC, BufferSettings(batch_rows, workers, capacity, credits_batches, heartbeat_s))
-
-
-EPISODES = count(1)
-
-
-def trajectory(steps: int, first_tick: int = 0, episode: int | None = None) -> Rows:
-    """Returns a trajectory, of an episode of its own unless told otherwise."""
-    rows = empty_batch(SPEC, steps + 1)
-    rows["kind"][:] = [RowKind.STEP] * steps + [RowKind.TERMINATED]
-    rows["weight"][:] = [1] * steps + [0]
-    rows["tick"][:] = np.arange(first_tick, first_tick + steps + 1)
-    rows["episode"][:] = next(EPISODES) if episode is None else episode
-    return rows
 
 
 def ids(rows: Rows | list[Ticket] | None) -> set[int]:

@@ -1,0 +1,121 @@
+from itertools import count
+
+import numpy as np
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from app.replay.fifo_supply import FifoSupply
+from app.replay.sample import Keys
+from app.replay.supply import Parts, WhenFull, joined
+from app.types import RowKind, Rows, Version
+
+from .rows import columns_of, trajectory
+
+NUMBERS = count()
+
+
+def push(*steps: int) -> Rows:
+    parts = [trajectory(NUMBERS, [1.0] * length, RowKind.TERMINATED, episode=next(NUMBERS)) for length in steps]
+    return joined(parts)
+
+
+def numbers(parts: Parts | None) -> list[int]:
+    assert parts is not None
+    return joined(parts)["action"].tolist()
+
+
+def test_a_full_queue_lets_go_of_its_oldest_trajectories() -> None:
+    queue = FifoSupply(4, 4, 8, WhenFull.DROP_OLDEST)
+    assert all(queue.insert(push(3)) for _ in range(3))
+    assert (queue.stats().dropped, queue.stats().held) == (4, 8)
+
+
+def test_a_full_queue_lets_in_the_first_trajectories_of_a_push_that_fit() -> None:
+    queue = FifoSupply(4, 4, 8, WhenFull.DROP_NEWEST)
+    assert queue.insert(push(3))
+    rows = push(1, 1, 1)
+    assert queue.insert(rows)
+    assert (queue.stats().dropped, queue.stats().held, queue.stats().inserted) == (2, 8, 10)
+    queue.draw()
+    assert numbers(queue.draw()) == rows["action"][:4].tolist()
+
+
+def test_a_full_queue_refuses_a_push_until_there_is_room() -> None:
+    queue = FifoSupply(4, 4, 8, WhenFull.REFUSE)
+    assert queue.insert(push(3))
+    assert queue.insert(push(3))
+    assert not queue.insert(push(3))
+    assert queue.stats().inserted == 8
+    queue.draw()
+    assert queue.insert(push(3))
+
+
+@pytest.mark.parametrize("when_full", list(WhenFull))
+def test_what_a_batch_still_lacks_is_taken_whatever_its_size(when_full: WhenFull) -> None:
+    queue = FifoSupply(4, 4, 4, when_full)
+    assert queue.insert(push(2))
+    assert queue.batches(1) == 0
+    assert queue.insert(push(9))
+    assert queue.batches(9) >= 1
+
+
+def test_no_more_batches_are_told_than_are_asked_for() -> None:
+    queue = FifoSupply(4, 4, 100, WhenFull.DROP_OLDEST)
+    queue.insert(push(20))
+    assert [queue.batches(limit) for limit in (0, 1, 3, 9)] == [0, 1, 3, 5]
+
+
+def test_a_batch_is_views_of_what_was_pushed() -> None:
+    queue, rows = FifoSupply(4, 4, 100, WhenFull.DROP_OLDEST), push(7)
+    queue.insert(rows)
+    parts = queue.draw()
+    assert parts is not None
+    assert np.shares_memory(parts[0]["observation/map"], rows["observation/map"])
+    assert parts[0]["kind"].tolist() == [RowKind.STEP] * 3 + [RowKind.FULL]
+    assert rows["kind"].tolist() == [RowKind.STEP] * 7 + [RowKind.TERMINATED]  # What was pushed is not written to.
+
+
+@given(st.lists(st.one_of(st.integers(1, 9), st.none()), max_size=40), st.sampled_from(list(WhenFull)))
+def test_every_row_is_accounted_for_and_the_queue_stays_small(acts: list[int | None], when_full: WhenFull) -> None:
+    queue, refused = FifoSupply(4, 8, 16, when_full), 0
+    given_rows = 0
+    for steps in acts:
+        if steps is None:
+            queue.draw()
+            continue
+        rows = push(steps)
+        if queue.insert(rows):
+            given_rows += len(rows["kind"])
+        else:
+            refused += 1
+        stats = queue.stats()
+        assert stats.inserted == given_rows == stats.popped + stats.dropped + stats.held
+        assert stats.held <= 16 + 10
+    assert not refused or when_full is WhenFull.REFUSE
+
+
+def test_a_restored_queue_hands_out_what_the_other_one_would_have() -> None:
+    first, second = (FifoSupply(4, 4, 100, WhenFull.DROP_OLDEST) for _ in range(2))
+    first.insert(push(6, 5))
+    first.draw()
+    second.load_state_dict(first.state_dict())
+    assert second.stats() == first.stats()
+    assert [numbers(second.draw()), numbers(second.draw())] == [numbers(first.draw()), numbers(first.draw())]
+
+
+def test_priorities_and_versions_mean_nothing_to_a_queue() -> None:
+    queue = FifoSupply(4, 4, 100, WhenFull.DROP_OLDEST)
+    assert queue.update_priorities(Keys(np.zeros(2, np.intp), np.zeros(2, np.int64)), np.ones(2)) == 2
+    assert queue.advance(Version(1, 1)) == 0
+
+
+def test_a_queue_that_could_drop_what_a_batch_needs_is_refused() -> None:
+    with pytest.raises(ValueError, match="at least a batch of 4 rows, got keep_rows 3"):
+        FifoSupply(4, 3, 8, WhenFull.DROP_OLDEST)
+
+
+def test_columns_are_those_of_the_rows() -> None:
+    queue, rows = FifoSupply(4, 4, 8, WhenFull.DROP_OLDEST), push(7)
+    queue.insert(rows)
+    assert columns_of(joined(queue.draw() or [])) == columns_of(rows)
