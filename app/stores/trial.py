@@ -60,9 +60,7 @@ class Trial:
         Raises:
           ServiceNotFoundError: The service has no such buffer.
         """
-        first = find_host(self.namespace, buffer_host(name))
-        others = found_hosts(self.namespace, (buffer_host(name, shard) for shard in count(1)))
-        return Buffer([StoreHandle(first, "buffer"), *(StoreHandle(host, "shard") for host in others)])
+        return find_buffer(self.namespace, name)
 
     def releases(self, model: str) -> Releases:
         """Returns the release store's side of a model.
@@ -104,6 +102,17 @@ def open_stores(config: ExperimentConfig, home: Path) -> Trial:
     }
     open_host(namespace, STORES, config.stores, stores)
     return Trial(namespace)
+
+
+def find_buffer(namespace: str, name: str) -> Buffer:
+    """Returns a buffer with all its shards.
+
+    Raises:
+      ServiceNotFoundError: It does not run.
+    """
+    first = find_host(namespace, buffer_host(name))
+    others = found_hosts(namespace, (buffer_host(name, shard) for shard in count(1)))
+    return Buffer([StoreHandle(first, "buffer"), *(StoreHandle(host, "shard") for host in others)])
 
 
 def open_buffer(config: ExperimentConfig, name: str, spec: ModelSpec) -> None:
