@@ -91,6 +91,9 @@ class Dealer:
         self._ready: list[deque[Ticket]] = [deque() for _ in range(workers)]
         self._out: dict[tuple[int, int], Ticket] = {}
         """Batches that a shard keeps, by rank and batch, until they are released."""
+        self._choices = 0
+        self._chosen_at = [0] * len(links)
+        """Newest choice that fell on each shard."""
         self._asking: Counter[int] = Counter()
         """Takes under way by rank."""
         self._next_batch = self._next_number = 0
@@ -221,12 +224,17 @@ class Dealer:
         return True
 
     def _choose(self, missing: int) -> list[int]:
-        """Returns the shards of the next batches, those with the most first; fewer where there are fewer."""
+        """Returns the shards of the next batches; fewer where there are fewer.
+
+        Those with the most come first, and of equal ones those that were not drawn from for the longest time.
+        """
         left = {shard: link.batches for shard, link in enumerate(self._links) if link.batches}
         chosen: list[int] = []
         while left and len(chosen) < missing:
-            fullest = max(left, key=left.__getitem__)
+            fullest = max(left, key=lambda shard: (left[shard], -self._chosen_at[shard]))
             chosen.append(fullest)
+            self._choices += 1
+            self._chosen_at[fullest] = self._choices
             left[fullest] -= 1
             if not left[fullest]:
                 del left[fullest]

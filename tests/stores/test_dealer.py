@@ -130,6 +130,20 @@ async def test_rounds_go_on_as_long_as_one_shard_gets_rows() -> None:
                 await deal.dealer.release(rank, ticket.batch)
 
 
+async def test_shards_that_always_have_batches_are_drawn_from_by_turns() -> None:
+    async with dealing(shards=3, workers=1) as deal:
+        await deal.open(workers=1)
+        shards = []
+        for _ in range(6):
+            for shard in deal.shards:
+                shard.batches = 1  # As of a table that is full.
+            deal.shards[0].fill(0)
+            (ticket,) = await deal.take(0)
+            shards.append(ticket.shard)
+            await deal.dealer.release(0, ticket.batch)
+        assert shards == [0, 1, 2, 0, 1, 2]
+
+
 async def test_a_shard_that_has_no_batch_after_all_is_passed_over() -> None:
     async with dealing() as deal:
         await deal.open()
