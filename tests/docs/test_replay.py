@@ -5,9 +5,14 @@ from itertools import count
 from pathlib import Path
 
 import numpy as np
+import yaml
 from numpy.typing import NDArray
 
+from app.config.root import ExperimentConfig
+from app.config.tables import TableConfig
+from app.model_check import buffer_problems
 from app.replay.rows import row_dtypes
+from app.replay.supply import WhenFull
 from app.replay.table_stats import Removal
 from app.types import RowKind, Rows
 from tests.small_policy import discrete
@@ -42,3 +47,20 @@ def test_the_shown_table_takes_rows_and_hands_out_a_weighted_batch() -> None:
 def test_the_page_names_every_reason_for_which_rows_leave() -> None:
     equation = next(line for line in PAGE.splitlines() if line.strip().startswith("inserted ="))
     assert equation.split("=")[1].replace(" ", "").split("+") == ["held", *Removal]
+
+
+def test_the_shown_buffers_are_allowed() -> None:
+    (shown,) = re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL)
+    inputs = [{"buffer": "replay", "batch_rows": 256}]
+    tree = {
+        "run": {"project": "p", "trial": "t"},
+        "trainers": {"main": {"model": "main", "inputs": inputs}},
+    } | yaml.safe_load(shown)
+    config = ExperimentConfig.model_validate(tree)
+    assert set(config.buffers) == {"rollouts", "replay"}
+    assert not buffer_problems(config)
+
+
+def test_the_page_names_every_key_of_a_table() -> None:
+    assert all(f"`{key}`" in PAGE for key in TableConfig.model_fields)
+    assert all(f"`{key}`" in PAGE for key in ("shards", "density", "when_full", "ticket_mb", *WhenFull))
