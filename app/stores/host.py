@@ -62,9 +62,22 @@ class StoreHandle:
 
 
 def open_host(
-    namespace: str, name: str, process: Process, stores: dict[str, tuple[type[Store], dict[str, Any]]]
+    namespace: str,
+    name: str,
+    process: Process,
+    stores: dict[str, tuple[type[Store], dict[str, Any]]],
+    *,
+    spread: bool = False,
 ) -> "ActorHandle[Host]":
-    """Returns the named host, made if it does not run yet; it outlives whoever made it."""
+    """Returns the named host, made if it does not run yet; it outlives whoever made it.
+
+    Args:
+      namespace: The trial's.
+      name: Of the host.
+      process: What it reserves.
+      stores: What it makes, by name.
+      spread: Whether hosts like it are spread over the nodes.
+    """
     options = {
         "namespace": namespace,
         "name": name,
@@ -75,6 +88,7 @@ def open_host(
         "memory": None if process.memory_mb is None else process.memory_mb * 2**20,
         "max_concurrency": MAX_WAITING_CALLS,
         "max_restarts": -1,
+        "scheduling_strategy": "SPREAD" if spread else "DEFAULT",
     }
     host = cast("Any", ray.remote(Host)).options(**options).remote(stores)
     return cast("ActorHandle[Host]", host)

@@ -123,7 +123,7 @@ def open_buffer(config: ExperimentConfig, name: str, spec: ModelSpec) -> None:
     others = []
     for shard in range(1, buffer.shards):
         kwargs = {"spec": spec, "settings": settings, "shard": shard}
-        host = open_host(namespace, buffer_host(name, shard), process, {"shard": (ShardStore, kwargs)})
+        host = open_host(namespace, buffer_host(name, shard), process, {"shard": (ShardStore, kwargs)}, spread=True)
         others.append(StoreHandle(host, "shard"))
     kwargs = {"spec": spec, "settings": settings, "others": others}
     open_host(namespace, buffer_host(name), process, {"buffer": (BufferStore, kwargs)})
