@@ -7,7 +7,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 
 from app.models.engine import Engine
-from app.models.question import Decision, Leaves, Prepared, Question, decisions, prepare
+from app.models.question import Decision, Prepared, Question, decisions, prepare, stacked
 from app.nested import Structure
 from app.releases.statistics import ShadowStatistics
 from app.types import SessionId
@@ -101,7 +101,7 @@ class Shadow:
         spec = self._engine.spec
         rows = [prepared for _, prepared in asked]
         try:
-            answer = self._engine.forward(_joined([r.inputs for r in rows]), _joined([r.states for r in rows]), None)
+            answer = self._engine.forward(*stacked(spec, rows), None)
             decided = decisions(spec, rows, answer.outputs, answer.states, answer.version)
         except Exception:  # noqa: BLE001  # The user's network may raise anything.
             return ShadowStatistics(failed=len(rows))
@@ -128,7 +128,3 @@ def same_action(actions: Structure[Any], one: Any, other: Any) -> bool:
     return all(
         a == b if isinstance(a, int) else bool(np.allclose(a, b, rtol=TOLERANCE, atol=TOLERANCE)) for a, b in pairs
     )
-
-
-def _joined(parts: Sequence[Leaves]) -> Leaves:
-    return [np.concatenate(leaves) for leaves in zip(*parts, strict=True)]
