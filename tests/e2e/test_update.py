@@ -62,11 +62,19 @@ def test_a_config_that_cannot_start_leaves_the_old_replicas_as_they_are(machine:
     assert play_one(place) == "1"
 
 
-def test_replicas_that_crash_when_they_start_cost_no_game(machine: Machine) -> None:
+@pytest.mark.parametrize(
+    "crash",
+    [
+        ["agents.player.factory=no.such:Agent"],
+        ["models.main.engine=onnx", "models.main.factory=tests.ring.broken_models:unfollowed"],
+    ],
+    ids=["agent", "ONNX model"],
+)
+def test_replicas_that_crash_when_they_start_cost_no_game(machine: Machine, crash: list[str]) -> None:
     place, before = machine.place, set(replicas(machine.place))
     with httpx.Client(base_url=place.url) as http:
         games = [step(http, kind="start").headers["session"] for _ in range(20)]
-    machine.serve_deploy(TWO, "agents.player.factory=no.such:Agent")
+    machine.serve_deploy(TWO, *crash)
     played = 0
     while machine.serve_status()["status"] != "DEPLOY_FAILED":
         played += 1

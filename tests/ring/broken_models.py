@@ -72,3 +72,14 @@ def watched(folder: str) -> CartPolePolicy:
 def another(**_: Any) -> CartPolePolicy:
     """Returns a network of other shapes than the service plays."""
     return CartPolePolicy(32)
+
+
+class Unfollowed(CartPolePolicy):
+    """Plays with torch; its way through the network depends on the numbers, so no graph can be written."""
+
+    def forward(self, observation: Tensor) -> PolicyOutput:
+        return super().forward(observation if observation.sum().item() < 1e6 else -observation)
+
+
+def unfollowed() -> CartPolePolicy:
+    return Unfollowed(64)
