@@ -1,5 +1,7 @@
 """A file as tf2onnx writes it: channels last, a batch axis named ``unk__N``, and a port in each name."""
 
+import base64
+import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -18,6 +20,7 @@ from app.models.onnx_engine import OnnxEngine
 from app.models.spec import ArraySpec
 from app.models.torch_engine import TorchEngine
 
+VECTORS = Path(__file__).parents[1] / "vectors" / "tf2onnx.json"
 IMAGE = "serving_default_image:0"
 SPEED = "serving_default_speed:0"
 LOGITS, VALUE = "StatefulPartitionedCall:0", "StatefulPartitionedCall:1"
@@ -97,6 +100,22 @@ def test_a_model_of_tensorflow_serves_with_both_engines(
     speed = source.random((rows, 1)).astype(np.float32)
     logits, value = running.forward([image, speed]).outputs
     np.testing.assert_allclose(np.column_stack([logits, value]), by_torch(image, speed), rtol=1e-4, atol=1e-5)
+
+
+@pytest.mark.parametrize("engine", [TorchEngine, lambda module: OnnxEngine(module, Path("/nonexistent"))])
+def test_a_file_that_tf2onnx_has_written_answers_as_keras_does(
+    tmp_path: Path, engine: Callable[[Any], TorchEngine | OnnxEngine]
+) -> None:
+    known = json.loads(VECTORS.read_text())
+    (tmp_path / "pilot.onnx").write_bytes(base64.b64decode(known["onnx_base64"]))
+    kwargs = {"path": str(tmp_path / "pilot.onnx"), "policy": {"dist_inputs": "output_0", "value": "output_1"}}
+    running = engine(build_module("app.models.onnx_file:load", kwargs, seed=0))
+    assert running.spec.inputs.paths == ("image", "speed")
+    image = np.array(known["image"], np.float32).reshape(-1, SIDE, SIDE, CHANNELS)
+    speed = np.array(known["speed"], np.float32).reshape(-1, 1)
+    logits, value = running.forward([image, speed]).outputs
+    np.testing.assert_allclose(logits.ravel(), known["logits"], atol=1e-5)
+    np.testing.assert_allclose(value, known["value"], atol=1e-5)
 
 
 def test_names_with_ports_become_keys_where_nothing_else_is_said(tmp_path: Path) -> None:
