@@ -230,7 +230,7 @@ class Experiment:
             evaluation=None if solved is None else evaluation_of(solved[0], shown(solved[1])),
             weights=shown(pinned),
             checkpoint=f"{CHECKPOINTS}/{saved[-1].name}" if saved else None,
-            seconds=progress.elapsed_s(),
+            seconds=round(progress.elapsed_s(), 1),
         )
 
     def _serve(self) -> Served:

@@ -40,12 +40,12 @@ class Kernel:
         reply: Mapping[str, Any] = self._client.execute_interactive(code, timeout=timeout_s, output_hook=lambda _: None)
         return reply["content"]
 
-    def run_until(self, code: str, text: str, timeout_s: float = 120.0) -> Mapping[str, Any]:
+    def run_until(self, code: str, text: str, timeout_s: float = 240.0) -> Mapping[str, Any]:
         """Runs a cell, interrupts it as a user would once it has said so, and returns the reply."""
         seen = []
 
         def look(message: Mapping[str, Any]) -> None:
-            said = str(message["content"].get("text", ""))
+            said = str(message["content"].get("data", message["content"]))
             if text in said and not seen:
                 seen.append(said)
                 self._manager.interrupt_kernel()
