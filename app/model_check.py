@@ -4,9 +4,10 @@ from torch import nn
 
 from app.algorithms.learner import policy_problem
 from app.config.algorithms import Algorithm
-from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
+from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
 from app.config.problems import Problems, combined, config_error
 from app.config.root import ExperimentConfig
+from app.config.tables import TransitionItem
 from app.config.training import TrainerConfig
 from app.models.action_values import values_problem
 from app.models.critics import critics_problem
@@ -62,7 +63,29 @@ def model_problems(config: ExperimentConfig) -> Problems:
     for trainer, settings in config.trainers.items():
         if settings.model in modules and (problem := _problem(settings, modules[settings.model])):
             problems[f"trainers.{trainer}.model"] = problem
-    return combined(problems, buffer_problems(config))
+    return combined(combined(problems, buffer_problems(config)), item_problems(config))
+
+
+def item_problems(config: ExperimentConfig) -> Problems:
+    """Returns which inputs get something else from their buffers than their algorithms learn from."""
+    problems: Problems = {}
+    for trainer, settings in config.trainers.items():
+        for number, one in enumerate(settings.inputs):
+            if one.buffer is None or one.buffer not in config.buffers:
+                continue
+            table = config.buffers[one.buffer].table
+            cuts = table is not None and isinstance(table.item, TransitionItem)
+            if isinstance(one.algorithm, FromTransitions) and not cuts:
+                allowed = (
+                    f"a buffer with a table of transitions; set buffers.{one.buffer}.table.item.kind to transition"
+                )
+            elif cuts and not isinstance(one.algorithm, FromTransitions):
+                allowed = f"a buffer without a table, or with one of sequences: buffers.{one.buffer}.table.item"
+            else:
+                continue
+            got = f"{one.algorithm.kind} with {'transitions' if cuts else 'trajectories'}"
+            problems[f"trainers.{trainer}.inputs.{number}.buffer"] = f"got {got}, allowed is {allowed}"
+    return problems
 
 
 def buffer_problems(config: ExperimentConfig) -> Problems:

@@ -50,6 +50,7 @@ def q_settings(algorithm: Dqn | Cql, minibatches: int) -> QSettings:
         huber_delta=algorithm.huber_delta,
         epsilon=never if explores is None else Epsilon(explores.first, explores.last, explores.updates),
         minibatches=minibatches,
+        gamma=algorithm.gamma,
         conservative_coef=algorithm.conservative_coef if isinstance(algorithm, Cql) else 0.0,
     )
 

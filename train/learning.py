@@ -98,6 +98,6 @@ def learner_of(
             return QLearner(module, spec, stepper, q_settings(algorithm, minibatches), workers, reduce_sum)
         case Sac() | Td3() | Ddpg() | Iql():
             rule, target = critic_rule(algorithm), target_settings(algorithm)
-            return CriticLearner(module, spec, stepper, rule, target, minibatches, workers, reduce_sum)
+            return CriticLearner(module, spec, stepper, rule, target, minibatches, workers, reduce_sum, algorithm.gamma)
         case _:
             return PolicyLearner(module, spec, stepper, policy_settings(algorithm, minibatches), workers, reduce_sum)

@@ -11,6 +11,7 @@ from app.algorithms.critic_networks import CriticNetworks, Part
 from app.algorithms.descent import Descent, ReduceSum
 from app.algorithms.minibatches import minibatches
 from app.algorithms.normalising import unwrapped
+from app.algorithms.single_steps import are_trajectories, single_steps
 from app.algorithms.stepper import Stepper
 from app.algorithms.target_network import TargetSettings
 from app.models.critics import critics_problem
@@ -61,6 +62,7 @@ class CriticLearner:
         minibatch_count: int,
         workers: int,
         reduce_sum: ReduceSum,
+        gamma: float = 0.99,
     ) -> None:
         """Makes a learner.
 
@@ -73,6 +75,7 @@ class CriticLearner:
           minibatch_count: Optimizer steps of an update, the same on all workers.
           workers: Number of workers.
           reduce_sum: Adds up over the workers.
+          gamma: Discount per tick, where batches are trajectories; transitions bring their own.
 
         Raises:
           ValueError: It cannot learn such a model.
@@ -87,6 +90,7 @@ class CriticLearner:
         self._stepper = stepper
         self._rule = rule
         self._minibatches = minibatch_count
+        self._gamma = gamma
         self._workers = workers
         self._reduce_sum = reduce_sum
         self._updates = self._steps = 0
@@ -96,12 +100,14 @@ class CriticLearner:
 
         Args:
           batch: Columns of ``app.replay.n_step``, [N, …]; ``weight`` is the importance weight, 0 where a row does not
-            count.
+            count. Or whole trajectories, columns of ``app.replay.rows``: then their single steps, without priorities.
           shuffle: Draws the minibatches, and actions and noise.
 
         Raises:
           NonFiniteLossError: A loss or gradient is NaN or infinite; the step that would have spread it was not taken.
         """
+        was_cut = not are_trajectories(batch)
+        batch = batch if was_cut else single_steps(batch, self._gamma)
         descent = Descent(self._stepper, self._workers, self._reduce_sum)
         priorities = torch.zeros_like(batch["weight"])
         for rows, size in minibatches(batch, self._minibatches, shuffle, self._reduce_sum):
@@ -115,7 +121,7 @@ class CriticLearner:
             return Learned({})
         self._updates += 1
         self._networks.target.follow_update(self._updates)
-        return Learned(metrics, priorities.cpu())
+        return Learned(metrics, priorities.cpu() if was_cut else None)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Returns the slow copies, and the updates and optimizer steps done."""

@@ -15,6 +15,7 @@ from app.algorithms.dqn import QLoss, Transitions, double_q_target, greedy, q_lo
 from app.algorithms.imitation import conservative_penalty
 from app.algorithms.minibatches import minibatches
 from app.algorithms.normalising import observe, unwrapped
+from app.algorithms.single_steps import are_trajectories, single_steps
 from app.algorithms.stepper import Stepper
 from app.algorithms.target_network import Target, TargetSettings
 from app.models.action_values import ValuesActions, values_problem
@@ -48,6 +49,8 @@ class QSettings:
     """How games explore."""
     minibatches: int
     """Optimizer steps of an update, the same on all workers."""
+    gamma: float = 0.99
+    """Discount per tick, where batches are trajectories; transitions bring their own."""
     conservative_coef: float = 0.0
     """Weight of the penalty of CQL; 0 believes in what nobody did."""
 
@@ -98,12 +101,14 @@ class QLearner:
 
         Args:
           batch: Columns of ``app.replay.n_step``, [N, …]; ``weight`` is the importance weight, 0 where a row does not
-            count.
+            count. Or whole trajectories, columns of ``app.replay.rows``: then their single steps, without priorities.
           shuffle: Draws the minibatches, and the noise of noisy layers.
 
         Raises:
           NonFiniteLossError: A loss or gradient is NaN or infinite; the step that would have spread it was not taken.
         """
+        was_cut = not are_trajectories(batch)
+        batch = batch if was_cut else single_steps(batch, self._settings.gamma)
         observe(self._module, self._columns.leaves(batch, "observation"), batch["weight"], self._reduce_sum)
         descent = Descent(self._stepper, self._workers, self._reduce_sum)
         priorities = torch.zeros_like(batch["weight"])
@@ -120,7 +125,7 @@ class QLearner:
         self._updates += 1
         self._target.follow_update(self._updates)
         self._explore()
-        return Learned(metrics | {"epsilon": float(self._values.epsilon)}, priorities.cpu())
+        return Learned(metrics | {"epsilon": float(self._values.epsilon)}, priorities.cpu() if was_cut else None)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Returns the target network, and the updates done, by which games explore."""

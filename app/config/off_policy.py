@@ -1,4 +1,4 @@
-"""Algorithms that learn from single transitions, whoever played them: their discount is that of the table's items."""
+"""Algorithms that learn from single transitions, whoever played them."""
 
 from typing import Literal
 
@@ -12,6 +12,9 @@ class FromTransitions(Config):
 
     minibatch_rows: int = Field(64, ge=1)
     """Transitions of one optimizer step."""
+
+    gamma: float = Field(0.99, ge=0, le=1)
+    """Discount per tick of steps that a source hands out; the items of a table have their own."""
 
     target_every_updates: int | None = Field(None, ge=1)
     """Updates after which the target networks become copies; null: they follow after each optimizer step."""

@@ -43,6 +43,8 @@ class Rollouts:
         self._everything = everything_allowed(self._spec)
         self.returns: deque[float] = deque(maxlen=100)
         """Of the newest games."""
+        self.finished = 0
+        """Games so far."""
         self.first: list[float | None] = [None] * games
         """Return of the first game in each environment."""
         self.steps = 0
@@ -87,6 +89,7 @@ class Rollouts:
             return
         unroll.cut(RowKind.TERMINATED if terminated else RowKind.TRUNCATED, reached)
         self.returns.append(self._sums[at])
+        self.finished += 1
         if self.first[at] is None:
             self.first[at] = self._sums[at]
         self._sums[at], self._unrolls[at] = 0.0, self._new_unroll()
