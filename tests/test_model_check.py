@@ -61,3 +61,43 @@ def test_a_factory_that_fails_is_named_with_what_it_raised() -> None:
     assert problem[1].startswith("TypeError: ")
     with pytest.raises(PluginError, match="attribute spec"):
         build_models(config("tests.small_policy:broken_factory", {}))
+
+
+VALUES = {**{name: RECURRENT[name] for name in ("observation", "action")}, "q": {}}
+CRITICISED = {**{name: RECURRENT[name] for name in ("observation", "action")}, "critics": {}}
+TABLE = {"capacity_items": 5000, "limiter": {"kind": "min_size", "min_size_items": 1024}}
+ALGORITHM = "trainers.main.inputs.0.algorithm="
+
+
+def trained_by(kind: str, kwargs: dict[str, Any], *changes: str) -> ExperimentConfig:
+    whole = load(RL, [f"{ALGORITHM}{{kind: {kind}}}", *changes])
+    model = whole.models["main"].model_copy(update={"factory": "app.models.networks.policy:build", "kwargs": kwargs})
+    return active(whole.model_copy(update={"models": {"main": model}}))
+
+
+@pytest.mark.parametrize(
+    ("kind", "kwargs", "problem"),
+    [
+        ("dqn", CRITICISED, "its action is Categorical; allowed is one EpsilonGreedy, as a network with a part q has"),
+        ("sac", VALUES, "its action is EpsilonGreedy; allowed is one choice, or bounded real numbers"),
+        ("td3", CRITICISED, "its action is Categorical; allowed is bounded real numbers"),
+        ("iql", {name: RECURRENT[name] for name in ("observation", "action")}, "Policy has no critics; describe them"),
+    ],
+)
+def test_an_algorithm_is_refused_a_model_of_another_kind(kind: str, kwargs: dict[str, Any], problem: str) -> None:
+    found = model_problems(trained_by(kind, kwargs, f"buffers.rollouts.table={TABLE}"))
+    assert found["trainers.main.model"].startswith(f"{kind} cannot train models.main: {problem}")
+
+
+def test_an_algorithm_is_refused_a_buffer_that_hands_out_something_else() -> None:
+    place = "trainers.main.inputs.0.buffer"
+    found = model_problems(trained_by("dqn", VALUES))
+    assert found[place].startswith("got dqn with trajectories, allowed is a buffer with a table of transitions")
+    found = model_problems(trained_by("ppo", RECURRENT, f"buffers.rollouts.table={TABLE}"))
+    assert found[place].startswith("got ppo with transitions, allowed is a buffer without a table")
+    assert model_problems(trained_by("dqn", VALUES, f"buffers.rollouts.table={TABLE}")) == {}
+
+
+def test_shipped_configs_of_transitions_have_fitting_models_and_buffers() -> None:
+    for name in ("dqn", "sac_discrete"):
+        assert model_problems(active(load(RL.with_name(f"{name}.yaml"), []))) == {}

@@ -8,15 +8,17 @@ from app.agents.agent import AgentContext
 from app.agents.gym_agent import GymAgent
 from app.agents.unroll import Row, Unroll
 from app.errors import AgentError, BadPayloadError, ModelMismatchError, SparringError
+from app.models.distributions.categorical import Categorical
+from app.models.distributions.distribution import Distribution
+from app.models.distributions.epsilon_greedy import EpsilonGreedy
 from app.models.question import GREEDY, Decision, Question
-from app.models.spec import ModelSpec
+from app.models.spec import ArraySpec, ModelSpec
 from app.seeding import Draws
 from app.sessions.blackboard import Board
 from app.sessions.game import Game
 from app.sessions.session import EndCause
 from app.types import Purpose, RowKind, Version
 from app.wire.trees import pack, unpack
-from tests.small_policy import discrete
 
 CURRENT = Version(1, 5)
 
@@ -55,9 +57,14 @@ class Play:
     """An agent with all that surrounds it."""
 
     def __init__(
-        self, purpose: Purpose = Purpose.TRAIN, *, dtype: str = "float32", unroll_ticks: int | None = None
+        self,
+        purpose: Purpose = Purpose.TRAIN,
+        *,
+        dtype: str = "float32",
+        unroll_ticks: int | None = None,
+        action: Distribution = Categorical(2),  # noqa: B008  # A value.
     ) -> None:
-        self.model = ScriptedModel(discrete((2,), 2, dtype))
+        self.model = ScriptedModel(ModelSpec(ArraySpec((2,), dtype), action))
         self.emitted: list[list[Row]] = []
         self.reports: list[tuple[float, int]] = []
         unroll = Unroll(1, unroll_ticks, self.emitted.append) if purpose is Purpose.TRAIN else None
@@ -394,3 +401,20 @@ async def test_the_mask_of_the_state_reached_stands_in_the_bootstrap_row() -> No
         await play.tick(at, action_mask=[1, 1 - at % 2] if at < 2 else [0, 1])
     await play.stop(3, terminated=False, truncated=True, action_mask=[1, 0])
     assert [rows[-1].action_mask.tolist() for rows in play.emitted] == [[False, True], [True, False]]
+
+
+@pytest.mark.parametrize(
+    ("purpose", "greedy"), [(Purpose.TRAIN, False), (Purpose.EVALUATE, True), (Purpose.PLAY, True)]
+)
+async def test_what_explores_does_so_only_where_it_is_learned_from(purpose: Purpose, greedy: bool) -> None:
+    play = Play(purpose, action=EpsilonGreedy(2, ladder=7.0))
+    await play.agent.on_start(None)
+    for at in range(3):
+        await play.tick(at)
+    uniforms = [list(question.uniforms) for question in play.model.questions]
+    if greedy:
+        assert uniforms == [[], [], []]
+        return
+    own = [numbers[1] for numbers in uniforms]
+    assert own == [Draws(0).own()] * 3  # The place on the ladder stays for the whole game.
+    assert len({numbers[0] for numbers in uniforms}) == 3
