@@ -7,6 +7,7 @@ from collections import Counter, OrderedDict
 from collections.abc import Callable, Coroutine
 from dataclasses import replace
 from functools import partial
+from pathlib import Path
 from typing import Any, Final, cast
 
 from ray import serve
@@ -16,6 +17,7 @@ from app.agents.agent import Agent, AgentContext
 from app.agents.blocking import BlockingAgent, BlockingContext, Offloaded, check_blocking
 from app.agents.bridge import on_loop
 from app.agents.observed import Observed
+from app.agents.recording import RecordedUnroll, Recording
 from app.agents.released_agent import ReleasedAgent
 from app.agents.steady import GameWeights, SteadyAgent, SteadyModel
 from app.agents.threads import ThreadPool
@@ -34,6 +36,7 @@ from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from deployments.actor_args import ActorArgs
 from deployments.pusher import Pusher, linked_shards
+from deployments.recorders import Recorders
 from deployments.releases import ReplicaReleases
 from deployments.replica_models import ReplicaModels
 from deployments.reporter import Reporter
@@ -68,6 +71,7 @@ class AgentMaker:
         self._games = {name: GameWeights() for name in wanted}
         self.reporter = Reporter(trial.metrics, self.counts)
         self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
+        self._recorders = self._opened_recorders(Path(args.service.home) / args.config.run.trial)
         self._replica_number = secrets.randbits(31)
         self._episodes = 0
         self._plays: OrderedDict[SessionId, int] = OrderedDict()
@@ -85,8 +89,9 @@ class AgentMaker:
         return [] if self._threads is None else self._threads.stuck()
 
     async def close(self) -> None:
-        """Reports for the last time and ends the threads of blocking agents; a stuck one is logged and left."""
+        """Reports for the last time, writes recordings and ends the threads of blocking agents; a stuck one is left."""
         await self.models.close()
+        await self._recorders.close()
         if self._threads is not None:
             for call in await self._threads.close():
                 _log.warning("a blocking agent's call is stuck and left behind: %s", call)
@@ -134,9 +139,7 @@ class AgentMaker:
             purpose=purpose,
             rng=Draws(seed),
             model=model,
-            unroll=self._unroll(agent.buffer, blocking=agent.blocking)
-            if purpose is Purpose.TRAIN and agent.buffer
-            else None,
+            unroll=self._unroll(name, session, purpose),
             report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks, name)),
             board=board,
             measure=self.reporter.measure,
@@ -170,12 +173,28 @@ class AgentMaker:
             self._plays.popitem(last=False)
         return plays
 
-    def _unroll(self, buffer: str, *, blocking: bool) -> Unroll:
+    def _unroll(self, name: str, session: SessionId, purpose: Purpose) -> Unroll | None:
+        """Returns what collects a session's rows, to learn from and to record; None where nobody wants them."""
+        agent = self._agents[name]
+        learned = purpose is Purpose.TRAIN and agent.buffer is not None
+        recorder = self._recorders.of(name, game_of(session), purpose)
+        if not learned and recorder is None:
+            return None
         self._episodes += 1
-        emit = self.pushers[buffer].add
-        if blocking:  # Its unroll is called in a thread, and the pusher lives on the loop.
+        number = self._replica_number << 32 | self._episodes
+        recording = None if recorder is None else Recording(number, recorder.add)
+        if not learned:
+            return recording
+        emit = self.pushers[str(agent.buffer)].add
+        if agent.blocking:  # Its unroll is called in a thread, and the pusher lives on the loop.
             emit = on_loop(asyncio.get_running_loop(), emit)
-        return Unroll(self._replica_number << 32 | self._episodes, self._actor.unroll_ticks, emit)
+        learning = Unroll(number, self._actor.unroll_ticks, emit)
+        return learning if recording is None else RecordedUnroll(learning, recording)
+
+    def _opened_recorders(self, trial_folder: Path) -> Recorders:
+        models = {name: self.models[agent.model] for name, agent in self._agents.items() if agent.model}
+        specs = {name: model.spec for name, model in models.items()}
+        return Recorders(trial_folder, self._agents, specs, self.counts)
 
     def _pusher(self, agent: AgentConfig) -> Pusher:
         spec = self.models[str(agent.model)].spec

@@ -84,8 +84,8 @@ class GymAgent(Agent):
         given = parse_options(GymOptions, options)
         if given.greedy is not None:
             self._greedy = given.greedy
-        if self._greedy:  # Its actions were not drawn from the policy: learning from them would be wrong.
-            self._unroll = None
+        if self._greedy and self._unroll is not None:
+            self._unroll = self._unroll.unlearned()
         wanted = given.model_version
         if wanted is not None or self.context.purpose is Purpose.EVALUATE:
             self._pinned = await self._hold(None if wanted is None else Version.parse(wanted))
@@ -160,6 +160,8 @@ class GymAgent(Agent):
         self._state = states.unflatten([np.array(leaf) for leaf in states.flatten(held["state"])])
         if held["pinned"] is not None:
             self._pinned = await self._hold(Version.parse(held["pinned"]))
+        if self._greedy and self._unroll is not None:
+            self._unroll = self._unroll.unlearned()
         if held["unroll"] is None:
             self._unroll = None
         elif self._unroll is not None:

@@ -1,6 +1,7 @@
 """Collects the trajectories of one replica into pushes: one call to the buffer costs as much as ten ticks."""
 
 from collections.abc import Callable, Sequence
+from math import prod
 from typing import Any, Final
 
 import numpy as np
@@ -34,6 +35,11 @@ class Outbox:
 
     def __len__(self) -> int:
         return len(self._rows)
+
+    @property
+    def row_bytes(self) -> int:
+        """Bytes of one row as columns."""
+        return sum(dtype.itemsize * prod(shape) for dtype, shape in self._dtypes.values())
 
     def add(self, trajectory: list[Row]) -> None:
         """Appends a trajectory."""

@@ -47,14 +47,18 @@ class Unroll:
     over as soon as it is full and the observation that follows is known, or when it ends.
     """
 
-    def __init__(self, episode: int, ticks: int | None, emit: Callable[[list[Row]], None]) -> None:
+    def __init__(
+        self, episode: int, ticks: int | None, emit: Callable[[list[Row]], None], *, untrained: bool = False
+    ) -> None:
         """Begins an episode.
 
         Args:
           episode: Number that no other episode has.
           ticks: Rows of a full trajectory; None never cuts a game that goes on.
           emit: Takes each trajectory, its bootstrap row last.
+          untrained: Also collect what an untrained model has played, which nobody learns from.
         """
+        self._untrained = untrained
         self._episode = episode
         self._ticks = ticks
         self._emit = emit
@@ -64,12 +68,17 @@ class Unroll:
         """The model's state behind the last row."""
         self._tick = 0
 
+    def unlearned(self) -> "Unroll | None":
+        """Returns what still collects where actions are not drawn from the policy; None: learning would be wrong."""
+        return None
+
     def reward(self, reward: float) -> None:
         """Completes the pending row with the reward of its action; without one there is nothing to do."""
         if self._pending is None:
             return
         step, self._pending = self._pending, None
-        if step.decision.version.generation > 0:  # The untrained model's ticks are answered, not learned from.
+        # The untrained model's ticks are answered, not learned from.
+        if self._untrained or step.decision.version.generation > 0:
             self._rows.append(self._row(step, reward, RowKind.STEP))
             self._state = step.decision.state
         self._tick += 1

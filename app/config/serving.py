@@ -6,6 +6,7 @@ from pydantic import Field, model_validator
 
 from app.config.access import AccessConfig, is_loopback
 from app.config.base import Component, Config, ImportPath, Name, Process
+from app.config.recording import RecordConfig
 
 
 class AgentConfig(Component):
@@ -27,7 +28,16 @@ class AgentConfig(Component):
     """Model that it asks; null asks none."""
 
     buffer: Name | None = None
-    """Buffer that its trajectories go to when training; null records none."""
+    """Buffer that its trajectories go to when training; null sends none."""
+
+    record: RecordConfig | None = None
+    """Games that are kept as files, in any mode; null keeps none."""
+
+    @model_validator(mode="after")
+    def _records_what_a_model_did(self) -> Self:
+        if self.record is not None and self.model is None:
+            raise ValueError("record is set and model is null: rows are those of a model; allowed is record with model")
+        return self
 
 
 class SessionLimits(Config):

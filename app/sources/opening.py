@@ -15,13 +15,14 @@ from app.sources.formats.jsonl import JsonlShard
 from app.sources.formats.minari import MinariShard
 from app.sources.formats.npz import NpzShard
 from app.sources.formats.parquet import ParquetShard
+from app.sources.formats.recordings import RecordingShard
 from app.sources.formats.rllib import RllibShard
 from app.sources.reader import Order, Reader
 from app.sources.stored import Shard
 
 FORMATS: Final[Mapping[str, tuple[Callable[[Path, Mapping[str, str]], Shard], tuple[str, ...]]]] = {
     "parquet": (ParquetShard, ("parquet",)),
-    "recordings": (ParquetShard, ("parquet",)),
+    "recordings": (RecordingShard, ("parquet",)),
     "jsonl": (JsonlShard, ("jsonl",)),
     "npz": (NpzShard, ("npz",)),
     "rllib": (RllibShard, ("json", "parquet")),

@@ -1,0 +1,112 @@
+"""Episodes reach their files without anybody waiting for the disk."""
+
+import threading
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.agents.unroll import Row
+from app.config.recording import RecordConfig
+from app.sources.formats.recordings import RecordingShard
+from app.types import RowKind
+from deployments import recorder as module
+from deployments.recorder import Recorder
+from tests.small_policy import discrete
+
+SPEC = discrete((2,), 3)
+WAIT_S = 10.0
+
+
+def episode(number: int, steps: int = 2) -> list[Row]:
+    kinds = [RowKind.STEP] * steps + [RowKind.TERMINATED]
+    mask = np.ones(3, bool)
+    seen = [np.array([number, t], np.float32) for t in range(steps + 1)]
+    return [
+        Row(seen[t], 1, mask, None, 0.5, -0.1, 2.0, int(kind), 1.0 - (kind > 0), 1, 5, number, t)
+        for t, kind in enumerate(kinds)
+    ]
+
+
+def numbers(folder: Path) -> list[list[int]]:
+    """Returns the episodes of each file."""
+    files = sorted(folder.glob("*.parquet"))
+    return [[int(stored.columns["episode"][0]) for stored in RecordingShard(file, {})] for file in files]
+
+
+@pytest.fixture
+def counts() -> Counter[str]:
+    return Counter()
+
+
+@pytest.fixture
+def stuck_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Lets no file be written before the event is set."""
+    free, write = threading.Event(), module.write_recording
+
+    def slow(*arguments: object) -> int:
+        assert free.wait(WAIT_S)
+        return write(*arguments)  # type: ignore[arg-type]
+
+    monkeypatch.setattr(module, "write_recording", slow)
+    yield free
+    free.set()
+
+
+def test_what_waits_is_written_at_the_end(tmp_path: Path, counts: Counter[str]) -> None:
+    recorder = Recorder(tmp_path, "player", SPEC, RecordConfig(), counts)
+    for number in range(3):
+        recorder.add(episode(number))
+    assert recorder.close(WAIT_S)
+    assert numbers(tmp_path) == [[0, 1, 2]]
+    assert counts == {"recorded_episodes": 3}
+
+
+def test_a_file_is_written_when_it_is_large_or_old_enough(tmp_path: Path, counts: Counter[str]) -> None:
+    by_size = Recorder(tmp_path / "size", "player", SPEC, RecordConfig(file_mb=1e-6), counts)
+    by_size.add(episode(0))
+    by_size.add(episode(1))
+    assert by_size.close(WAIT_S)
+    assert numbers(tmp_path / "size") == [[0], [1]]
+    by_age = Recorder(tmp_path / "age", "player", SPEC, RecordConfig(file_s=0.01), counts)
+    by_age.add(episode(0))
+    written = threading.Event()
+    for _ in range(1000):
+        if list((tmp_path / "age").glob("*.parquet")):
+            break
+        written.wait(0.01)
+    assert numbers(tmp_path / "age") == [[0]]
+    assert by_age.close(WAIT_S)
+
+
+def test_episodes_are_dropped_and_counted_while_the_disk_stands_still(
+    tmp_path: Path, counts: Counter[str], stuck_disk: threading.Event
+) -> None:
+    recorder = Recorder(tmp_path, "player", SPEC, RecordConfig(file_mb=1e-6, max_waiting=2), counts)
+    for number in range(10):
+        recorder.add(episode(number))
+    dropped = counts["recordings_dropped"]
+    assert dropped >= 7  # One is being written, two wait.
+    stuck_disk.set()
+    assert recorder.close(WAIT_S)
+    assert counts["recorded_episodes"] == 10 - dropped
+
+
+def test_a_disk_that_takes_nothing_is_counted_and_the_recorder_lives(tmp_path: Path, counts: Counter[str]) -> None:
+    (tmp_path / "file").write_text("in the way")
+    recorder = Recorder(tmp_path / "file", "player", SPEC, RecordConfig(file_mb=1e-6), counts)
+    recorder.add(episode(0))
+    recorder.add(episode(1))
+    assert recorder.close(WAIT_S)
+    assert counts == {"recordings_failed": 2}
+
+
+def test_the_oldest_files_make_room(tmp_path: Path, counts: Counter[str]) -> None:
+    recorder = Recorder(tmp_path, "player", SPEC, RecordConfig(file_mb=1e-6, max_mb=1e-3), counts)
+    for number in range(4):
+        recorder.add(episode(number))
+    assert recorder.close(WAIT_S)
+    assert numbers(tmp_path) == [[3]]
+    assert counts["recordings_removed"] == 3

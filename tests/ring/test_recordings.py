@@ -1,0 +1,66 @@
+"""Games of a running service become files, and files become rows again."""
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from app.models.module import spec_of
+from app.sources.fitting import fields_of
+from app.sources.formats.recordings import RecordingShard
+from app.sources.trajectory import trajectory
+from app.types import Purpose, RowKind, Rows
+
+from .service import Cluster, Service, playing, wait_until
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
+
+RECORD = "agents.player.record={every: 2, file_s: 0.3}"
+
+
+def recorded(service: Service) -> list[Rows]:
+    """Returns the episodes of all files."""
+    folder = service.home / service.trial_name / "recordings"
+    files = sorted(folder.glob("player-*.parquet"))
+    stored = [each for file in files for each in RecordingShard(file, {})]
+    fields = fields_of(spec_of(service.module(0)))
+    rows = [trajectory(each, fields, 0) for each in stored]
+    assert None not in rows
+    return [each for each in rows if each is not None]
+
+
+@pytest.fixture(params=["train", "deploy"])
+def service(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Service]:
+    mode = str(request.param)
+    with Service(cluster, f"recorded_{mode}", RECORD, f"run.mode={mode}") as running:
+        yield running
+
+
+def test_every_second_game_is_recorded_whole(service: Service) -> None:
+    if service.config.run.mode == "train":
+        service.publish(1)
+    with playing(service.url, games=8) as game_core:
+        wait_until(lambda: len(recorded(service)) >= 20, "episodes are recorded")
+    games = game_core.result().episodes
+    counts = service.status()["counts"]
+    wait_until(lambda: service.status()["counts"]["recorded_episodes"] > counts["recorded_episodes"] - 1, "all written")
+    episodes = recorded(service)
+    assert 0.2 * games < len(episodes) < 0.8 * games
+    assert "recordings_dropped" not in counts
+    for rows in episodes:
+        assert rows["kind"][-1] in (RowKind.TERMINATED, RowKind.TRUNCATED)
+        assert rows["tick"].tolist() == list(range(len(rows["tick"])))
+        assert (rows["reward"][:-1] == 1).all()
+        assert (rows["log_prob"][:-1] < 0).all()
+    assert len({int(rows["episode"][0]) for rows in episodes}) == len(episodes)
+
+
+def test_games_of_a_greedy_player_are_recorded_too(service: Service) -> None:
+    if service.config.run.mode == "train":
+        service.publish(1)
+    before = len(recorded(service))
+    with playing(service.url, games=8, purpose=Purpose.EVALUATE):
+        wait_until(lambda: len(recorded(service)) >= before + 5, "episodes are recorded")
+    assert all(np.isfinite(rows["observation"]).all() for rows in recorded(service))
+    assert Path(service.home / service.trial_name / "recordings").is_dir()
