@@ -84,6 +84,15 @@ def test_check_also_loads_the_config_that_serves_afterwards(capsys: pytest.Captu
     assert "nowhere.yaml: cannot be read" in capsys.readouterr().err
 
 
+def test_check_imports_what_sources_name(capsys: pytest.CaptureFixture[str]) -> None:
+    wrong = ["--set", "sources.a={kind: factory, factory: 'nowhere:x'}"]
+    wrong += ["--set", "sources.b={kind: npz, path: x, preprocess: 'math:absent'}"]
+    assert run("check", RL, *PLAIN, *wrong, "--cpus", "2") == 1
+    message = " ".join(capsys.readouterr().err.split())
+    assert "sources.a.factory: cannot import 'nowhere'" in message
+    assert "sources.b.preprocess: 'math' has no 'absent'" in message
+
+
 def test_check_of_a_serve_config_checks_its_applications(capsys: pytest.CaptureFixture[str]) -> None:
     two = str(Path(RL).parent / "cluster" / "two_trials.yaml")
     assert run("check", two, "--cpus", "2") == 0

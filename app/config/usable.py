@@ -7,12 +7,13 @@ from app.config.active import active
 from app.config.keys import refuse_bad_keys
 from app.config.problems import Problems, config_error
 from app.config.root import ExperimentConfig
+from app.config.sources import FactorySource
 from app.config.strategies import package_problem
 from app.errors import PluginError
 from app.plugins import load_plugin
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 MODEL_CHECK: Final = "app.model_check:model_problems"
 """Named by its path, since it needs torch, which the small install has not."""
@@ -36,14 +37,24 @@ def refuse_unusable(config: ExperimentConfig, file: Path) -> None:
 
 def _import_factories(config: ExperimentConfig, file: Path) -> None:
     problems: Problems = {}
-    for section, components in (("models", config.models), ("agents", config.agents)):
-        for name, component in components.items():
-            try:
-                load_plugin(component.factory)
-            except PluginError as error:
-                problems[f"{section}.{name}.factory"] = str(error)
+    for place, path in _user_code(config):
+        try:
+            load_plugin(path)
+        except PluginError as error:
+            problems[place] = str(error)
     if problems:
         raise config_error(file, problems)
+
+
+def _user_code(config: ExperimentConfig) -> "Iterator[tuple[str, str]]":
+    """Yields the place and the import path of all code that a config names."""
+    yield from ((f"models.{name}.factory", model.factory) for name, model in config.models.items())
+    yield from ((f"agents.{name}.factory", agent.factory) for name, agent in config.agents.items())
+    for name, source in config.sources.items():
+        if isinstance(source, FactorySource):
+            yield f"sources.{name}.factory", source.factory
+        if source.preprocess is not None:
+            yield f"sources.{name}.preprocess", source.preprocess
 
 
 def _build_models(config: ExperimentConfig, file: Path) -> None:
