@@ -41,6 +41,8 @@ def observe(
 
 
 def unwrapped(module: nn.Module) -> nn.Module:
-    """Returns the network itself, without what averages its gradients over workers."""
-    inner = getattr(module, "module", module)
-    return inner if isinstance(inner, nn.Module) else module
+    """Returns the network itself, which has a spec, without what averages its gradients over workers or casts."""
+    inner = module
+    while not hasattr(inner, "spec") and isinstance(wrapped := getattr(inner, "module", None), nn.Module):
+        inner = wrapped
+    return inner if hasattr(inner, "spec") else module

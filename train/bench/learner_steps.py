@@ -19,6 +19,7 @@ POLICY: Final = "train.bench.policy:build"
 UNROLL_ROWS: Final = 64
 """Rows of a trajectory in the batches."""
 EPOCHS: Final = 4
+"""Passes over a batch."""
 CLIP: Final = 0.2
 VALUE_COEF: Final = 0.5
 LEARNING_RATE: Final = 5e-4

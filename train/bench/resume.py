@@ -152,7 +152,7 @@ def _learned(session: "TrainingSession", updates: int, stopper: Stopper) -> int:
     """Waits for so many updates since the last start of the workers, and returns the number of the newest."""
 
     def enough() -> int | None:
-        seen = _since_start(session.trial.metrics.updates_after(0))
+        seen = _since_start(session.trial.metrics.updates_after(-1))
         return seen[-1].number if len(seen) > updates else None
 
     return _until(enough, f"{updates} updates", session, stopper)
@@ -162,7 +162,7 @@ def _gone_on(session: "TrainingSession", killed_s: float, stopper: Stopper) -> t
     """Waits for the first update after a restart; returns what the workers began with, and that update."""
 
     def back() -> tuple["Update", "Update"] | None:
-        seen = _since_start(session.trial.metrics.updates_after(0))
+        seen = _since_start(session.trial.metrics.updates_after(-1))
         return (seen[0], seen[1]) if len(seen) > 1 and seen[0].time_s > killed_s else None
 
     return _until(back, "an update after the restart", session, stopper)

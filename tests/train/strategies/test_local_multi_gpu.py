@@ -6,6 +6,7 @@ from dataclasses import replace
 import pytest
 import torch
 
+from app.algorithms.contract import Learner
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.errors import ConfigError, TrainingError
 from app.types import RowKind
@@ -13,7 +14,7 @@ from tests.small_policy import small_policy
 from tests.train.runs import SETTINGS, batch, digest, trainer
 from train.strategies.build import wrap
 from train.strategies.local_multi_gpu import LocalDevices, local_devices, split_trajectories, wrap_local_multi_gpu
-from train.strategies.strategy import Learner, Place
+from train.strategies.strategy import Place
 
 CPUS = [torch.device("cpu")] * 2
 ONCE = replace(SETTINGS, epochs=1, minibatches=1)
@@ -34,7 +35,7 @@ def test_a_step_on_two_devices_is_that_of_one_on_all_rows() -> None:
     both, alone = devices(), wrap(trainer(), module := small_policy(0), Place())
     measured = learner(both, ONCE).update(batch(1), torch.Generator().manual_seed(3))
     expected = learner(alone, ONCE).update(batch(1), torch.Generator().manual_seed(3))
-    assert measured["grad_norm"] == pytest.approx(expected["grad_norm"], rel=1e-4)
+    assert measured.metrics["grad_norm"] == pytest.approx(expected.metrics["grad_norm"], rel=1e-4)
     for name, weight in both.weights().items():
         torch.testing.assert_close(weight, module.state_dict()[name])
 
