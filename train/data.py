@@ -30,9 +30,9 @@ READ_CPUS = 0.01
 class BufferSource(Datasource):
     """One endless read task: each block is one batch, or a ticket for one, handed out against a credit."""
 
-    def __init__(self, buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> None:
+    def __init__(self, buffer: Buffer, layout: BatchLayout, rank: int, group: str, ranks: int) -> None:
         super().__init__()  # type: ignore[no-untyped-call]
-        self._buffer, self._layout, self._rank, self._group = buffer, layout, rank, group
+        self._buffer, self._layout, self._rank, self._group, self._ranks = buffer, layout, rank, group, ranks
 
     def estimate_inmemory_data_size(self) -> int | None:
         """Returns None: the stream has no end."""
@@ -40,14 +40,14 @@ class BufferSource(Datasource):
 
     def get_read_tasks(self, parallelism: int, *_: Any, **__: Any) -> list[ReadTask]:
         """Returns the one task; it is never retried, since its credits died with it."""
-        buffer, layout, rank, group = self._buffer, self._layout, self._rank, self._group
+        buffer, layout, rank, group, ranks = self._buffer, self._layout, self._rank, self._group, self._ranks
         unknown = BlockMetadata(num_rows=None, size_bytes=None, input_files=None, exec_stats=None)
-        return [ReadTask(lambda: read(buffer, layout, rank, group), unknown)]
+        return [ReadTask(lambda: read(buffer, layout, rank, group, ranks), unknown)]
 
 
-def read(buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> Iterator[Block]:
+def read(buffer: Buffer, layout: BatchLayout, rank: int, group: str, ranks: int | None = None) -> Iterator[Block]:
     """Yields the worker's batches until the stream is over."""
-    buffer.open(rank, group)
+    buffer.open(rank, group, ranks)
     while (taken := buffer.take(rank, group)) is not None:
         if isinstance(taken, list):
             rows = ticket_rows(taken, layout.tickets) if layout.ticketed else fetched(buffer, layout, taken[0])
@@ -56,9 +56,9 @@ def read(buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> Iterator
             yield block_of(taken)
 
 
-def stream(buffer: Buffer, layout: BatchLayout, rank: int, group: str) -> Dataset:
+def stream(buffer: Buffer, layout: BatchLayout, rank: int, group: str, ranks: int) -> Dataset:
     """Returns the endless dataset of one worker."""
-    return dataset_of(BufferSource(buffer, layout, rank, group), block_bytes(layout))
+    return dataset_of(BufferSource(buffer, layout, rank, group, ranks), block_bytes(layout))
 
 
 def dataset_of(source: Datasource, batch_bytes: int) -> Dataset:
@@ -116,11 +116,11 @@ def arriving(name: str) -> Iterator[dict[str, Tensor]]:
 class OwnStreams(DataConfig):
     """Gives each worker streams of its own; the workers of one start form one group."""
 
-    def __init__(self, make: Mapping[str, Callable[[int, str], Dataset]]) -> None:
+    def __init__(self, make: Mapping[str, Callable[[int, str, int], Dataset]]) -> None:
         """Keeps what makes the streams.
 
         Args:
-          make: Returns a rank's stream of a group, by the dataset's name inside the trainer.
+          make: Returns a rank's stream of a group of so many, by the dataset's name inside the trainer.
         """
         super().__init__()
         self._make = make
@@ -128,4 +128,7 @@ class OwnStreams(DataConfig):
     def configure(self, datasets: Any, world_size: int, *_: Any, **__: Any) -> list[dict[str, Any]]:
         """Returns the streams of each rank."""
         group = uuid.uuid4().hex
-        return [{name: make(rank, group).iterator() for name, make in self._make.items()} for rank in range(world_size)]
+        return [
+            {name: make(rank, group, world_size).iterator() for name, make in self._make.items()}
+            for rank in range(world_size)
+        ]

@@ -27,8 +27,8 @@ SETTLE_S: Final = 60.0
 class Input(Protocol):
     """One input of a trainer, as the driver and each of its workers see it; it travels to both.
 
-    The driver gives each rank ``dataset(rank, group)``, whose blocks are batches of exactly ``batch_rows`` rows, the
-    last one of a bootstrap, with the columns of ``app.replay.rows`` and ``batch``, the batch's id. Batches come in
+    The driver gives each rank ``dataset(rank, group, ranks)``, whose blocks are batches of exactly ``batch_rows`` rows,
+    the last one of a bootstrap, with the columns of ``app.replay.rows`` and ``batch``, the batch's id. Batches come in
     rounds, one for each rank, so that all ranks get equally many. A rank iterates ``batches``, and says ``release``
     when it has learned from one.
     """
@@ -43,8 +43,8 @@ class Input(Protocol):
     max_policy_lag: int | None
     """Largest age of a row, in published versions; None: rows have no age, and come from any policy."""
 
-    def dataset(self, rank: int, group: str) -> Dataset:
-        """Returns the batches of a rank; the ranks of one start form one group."""
+    def dataset(self, rank: int, group: str, ranks: int) -> Dataset:
+        """Returns the batches of a rank; the ranks of one start form one group, of so many."""
 
     def check(self) -> None:
         """Does nothing where the first rows can be learned from.
@@ -90,9 +90,9 @@ class BufferInput:
         self.max_policy_lag = max_policy_lag
         self._sent: list[ray.ObjectRef[Any]] = []
 
-    def dataset(self, rank: int, group: str) -> Dataset:
+    def dataset(self, rank: int, group: str, ranks: int) -> Dataset:
         """Returns the endless dataset of a rank; the buffer deals out its rounds."""
-        return stream(self._buffer, self._layout, rank, group)
+        return stream(self._buffer, self._layout, rank, group, ranks)
 
     def check(self) -> None:
         """Does nothing: agents and trainer share the model's spec."""
@@ -146,7 +146,7 @@ def open_input(config: ExperimentConfig, trainer: str, at: int, trial: Trial, sp
     Raises:
       ServiceNotFoundError: The service has no such buffer.
     """
-    wanted, workers = config.trainers[trainer].inputs[at], config.trainers[trainer].workers
+    wanted, workers = config.trainers[trainer].inputs[at], config.trainers[trainer].most_workers
     if wanted.source is not None:
         gate = trial.gate(f"{trainer}.{at}")
         return SourceInput(config, wanted.source, stream_name(at), spec, wanted.batch_rows, workers, gate)

@@ -7,8 +7,11 @@ from pathlib import Path
 
 from ray.train import FailureConfig, RunConfig, ScalingConfig
 from ray.train.torch import TorchTrainer
+from ray.train.v2.api.config import ScalingConfig as ElasticScaling
 
 from app.config.root import ExperimentConfig
+from app.config.strategies import ElasticWorkers
+from app.config.training import TrainerConfig
 from app.errors import SparringError, TrainingError
 from app.model_check import trained_spec
 from app.stores.trial import Trial
@@ -118,14 +121,11 @@ class TrainingRun:
         trainer = self._config.trainers[self.name]
         saving = SavingArgs(str(self._plan.checkpoints), self._plan.beginning, self.run)
         args = LoopArgs(self._config, self.name, self._trial.namespace, saving, self.run)
-        resources = {"CPU": trainer.num_cpus} | ({"GPU": trainer.num_gpus} if trainer.num_gpus else {})
         return TorchTrainer(
             run_worker,
             train_loop_config={"args": args},
-            scaling_config=ScalingConfig(
-                num_workers=trainer.workers, use_gpu=trainer.num_gpus > 0, resources_per_worker=resources
-            ),
-            datasets={wanted.stream: wanted.dataset(0, "") for wanted in self.inputs},
+            scaling_config=_scaling(trainer),
+            datasets={wanted.stream: wanted.dataset(0, "", 1) for wanted in self.inputs},
             dataset_config=OwnStreams({wanted.stream: wanted.dataset for wanted in self.inputs}),
             run_config=RunConfig(  # type: ignore[call-arg]  # Its type is still that of the old API.
                 name=self.run,
@@ -138,3 +138,16 @@ class TrainingRun:
 
 def _named(folder: str, home: Path) -> str:
     return str(Path(folder).relative_to(home)) if Path(folder).is_relative_to(home) else folder
+
+
+def _scaling(trainer: TrainerConfig) -> ScalingConfig:
+    """Returns how many workers Ray Train starts, and what each reserves."""
+    resources = {"CPU": trainer.num_cpus} | ({"GPU": trainer.num_gpus} if trainer.num_gpus else {})
+    if not isinstance(trainer.workers, ElasticWorkers):
+        return ScalingConfig(num_workers=trainer.workers, use_gpu=trainer.num_gpus > 0, resources_per_worker=resources)
+    return ElasticScaling(
+        num_workers=(trainer.workers.min, trainer.workers.max),
+        elastic_resize_monitor_interval_s=trainer.workers.look_every_s,
+        use_gpu=trainer.num_gpus > 0,
+        resources_per_worker=resources,
+    )

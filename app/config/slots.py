@@ -61,8 +61,8 @@ def slots(config: ExperimentConfig) -> list[Slot]:
     rest = [_slot("stores", 1, part.stores)] if part.stores.active_in(mode) else []
     rest += [_slot(f"buffers.{name}", buffer.shards, buffer) for name, buffer in part.buffers.items()]
     for name, trainer in part.trainers.items():
-        rest.append(_slot(f"trainers.{name}", trainer.workers, trainer))
-        rest.append(Slot(f"trainers.{name} read tasks", trainer.workers, READ_TASK_CPUS, 0.0, 0))
+        rest.append(_slot(f"trainers.{name}", trainer.most_workers, trainer))
+        rest.append(Slot(f"trainers.{name} read tasks", trainer.most_workers, READ_TASK_CPUS, 0.0, 0))
     return [*deployments, *rest, *_surge(deployments)]
 
 

@@ -3,7 +3,7 @@
 from importlib.util import find_spec
 from typing import Annotated, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, model_validator
 
 from app.config.base import Config
 from app.config.optimizers import OptimizerConfig
@@ -71,6 +71,16 @@ class ElasticWorkers(Config):
 
     max: int = Field(ge=1)
     """Most workers."""
+
+    look_every_s: float = Field(60.0, gt=0)
+    """Seconds between two looks whether there is room for more; then all workers start again, from the newest
+    checkpoint."""
+
+    @model_validator(mode="after")
+    def _is_a_range(self) -> "ElasticWorkers":
+        if self.min > self.max:
+            raise ValueError(f"min is {self.min}, above max, {self.max}; allowed is at most max")
+        return self
 
 
 def package_problem(strategy: Strategy) -> str | None:

@@ -1,6 +1,6 @@
 """Trainers: what ``python -m train`` starts."""
 
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -8,7 +8,15 @@ from app.config.algorithms import Algorithm, Ppo
 from app.config.base import Config, Name, Process
 from app.config.checkpoints import CheckpointsConfig
 from app.config.optimizers import Adam, Optimizer
-from app.config.strategies import Ddp, DeepSpeed, LocalMultiGpu, Precision, Strategy, strategy_problem
+from app.config.strategies import (
+    Ddp,
+    DeepSpeed,
+    ElasticWorkers,
+    LocalMultiGpu,
+    Precision,
+    Strategy,
+    strategy_problem,
+)
 
 
 class Mixing(Config):
@@ -81,8 +89,8 @@ class TrainerConfig(Process):
     precision: Precision = "fp32"
     """Numbers of the forward pass; weights and optimizer state are fp32."""
 
-    workers: int = Field(1, ge=1)
-    """Data-parallel workers."""
+    workers: Annotated[int, Field(ge=1)] | ElasticWorkers = 1
+    """Data-parallel workers; a range trains with as many as the cluster has room for."""
 
     publish_every_updates: int = Field(1, ge=1)
     """Updates between published weights."""
@@ -97,6 +105,21 @@ class TrainerConfig(Process):
 
     num_cpus: float = Field(0.5, ge=0)
     """CPU cores that one worker reserves."""
+
+    @property
+    def most_workers(self) -> int:
+        """The largest number of workers."""
+        return self.workers.max if isinstance(self.workers, ElasticWorkers) else self.workers
+
+    @model_validator(mode="after")
+    def _elastic_inputs_have_no_parts(self) -> "TrainerConfig":
+        sources = [str(wanted.source) for wanted in self.inputs if wanted.source is not None]
+        if sources and isinstance(self.workers, ElasticWorkers):
+            raise ValueError(
+                f"each worker reads a part of the sources {', '.join(sources)}, so their number must stay, got a range "
+                "of workers, allowed: a number"
+            )
+        return self
 
     @model_validator(mode="after")
     def _can_be_mixed(self) -> "TrainerConfig":

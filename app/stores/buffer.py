@@ -63,9 +63,9 @@ class Buffer:
         """
         return self._shards[shard].call("push", sender, number, rows)
 
-    def open(self, rank: int, group: str) -> None:
-        """Joins a worker to its group."""
-        self._first.get("open", rank, group)
+    def open(self, rank: int, group: str, ranks: int | None = None) -> None:
+        """Joins a worker to its group of so many; None: as many as the buffer was made for."""
+        self._first.get("open", rank, group, ranks)
 
     def take(self, rank: int, group: str) -> Taken:
         """Returns the worker's next batch or tickets; an empty mapping where none was due for a while.

@@ -64,7 +64,7 @@ def buffer_settings(config: ExperimentConfig, name: str) -> BufferSettings:
     """Returns how a buffer deals out batches, from the trainer that reads it; without one it holds a single push."""
     buffer = config.buffers[name]
     readers = [(i, t) for t in config.trainers.values() for i in t.inputs if i.buffer == name]
-    batch_rows, workers = (readers[0][0].batch_rows, readers[0][1].workers) if readers else (2, 1)
+    batch_rows, workers = (readers[0][0].batch_rows, readers[0][1].most_workers) if readers else (2, 1)
     push_rows = max((actor.push_rows for actor in config.actors.values()), default=0)
     settings = BufferSettings(
         batch_rows=batch_rows,

@@ -59,9 +59,9 @@ class BufferStore(ShardStore):
         """Begins to deal."""
         self._working = [asyncio.create_task(work()) for work in self._work]
 
-    async def open(self, rank: int, group: str) -> None:
-        """Joins a worker to its group; the first of a new group ends the old group's streams and credits."""
-        await self._dealer.open(rank, group)
+    async def open(self, rank: int, group: str, ranks: int | None = None) -> None:
+        """Joins a worker to its group of so many; the first of a new group ends the old group's streams and credits."""
+        await self._dealer.open(rank, group, ranks)
 
     async def take(self, rank: int, group: str) -> Rows | list[Ticket] | None:
         """Returns the worker's next batch, or tickets for those that it gets now.

@@ -77,13 +77,14 @@ class Dealer:
 
         Args:
           links: The shards.
-          workers: Learner workers.
+          workers: Learner workers, at most.
           credits_batches: Batches that may be under way to one of them.
           heartbeat_s: Seconds without a batch after which everyone gets an empty one.
           changed: Told when a link has other batches.
           together: Whether a worker takes all batches at once that it has credits for and that are there.
         """
-        self._links, self._workers, self._heartbeat_s = links, workers, heartbeat_s
+        self._links, self._heartbeat_s = links, heartbeat_s
+        self._most_workers = self._workers = workers
         self._credits = Credits(credits_batches)
         self._changed, self._together = changed, together
         self._drawn: list[tuple[int, int]] = []
@@ -120,9 +121,16 @@ class Dealer:
                 self._deal(full=True)
             self._changed.set()
 
-    async def open(self, rank: int, group: str) -> None:
-        """Joins a worker to its group; the first of a new group ends the old group's streams and credits."""
+    async def open(self, rank: int, group: str, ranks: int | None = None) -> None:
+        """Joins a worker to its group; the first of a new group ends the old group's streams and credits.
+
+        Args:
+          rank: The worker.
+          group: Its group.
+          ranks: Workers of the group, at most those of the dealer; None means as many.
+        """
         if group != self._group:
+            self._workers = self._most_workers if ranks is None else ranks
             self._group, self._joined, self._closed, self._rounds = group, set(), False, 0
             self._first_batch = self._next_batch
             gone = [ticket for ready in self._ready for ticket in ready] + list(self._out.values())
@@ -182,7 +190,7 @@ class Dealer:
 
     def under_way(self) -> int:
         """Returns the batches that were taken and not released."""
-        return sum(self._credits.under_way(rank) for rank in range(self._workers))
+        return sum(self._credits.under_way(rank) for rank in range(self._most_workers))
 
     def _may_take(self, rank: int) -> bool:
         return bool(self._ready[rank]) and self._credits.available(rank)
@@ -203,7 +211,9 @@ class Dealer:
         if not self._together or self._closed:
             return False
         there = len(self._drawn) + sum(link.batches for link in self._links) >= self._workers
-        return there and all(self._credits.free(rank) > len(ready) for rank, ready in enumerate(self._ready))
+        return there and all(
+            self._credits.free(rank) > len(ready) for rank, ready in enumerate(self._ready[: self._workers])
+        )
 
     async def _collect(self, group: str) -> bool:
         """Draws a batch for each worker; returns whether there was one for all before a heartbeat was due."""
@@ -248,14 +258,15 @@ class Dealer:
 
     def _deal(self, *, full: bool) -> None:
         drawn = self._for_ranks() if full else [(EMPTY, 0)] * self._workers
-        for ready, (shard, number) in zip(self._ready, drawn, strict=True):
+        for ready, (shard, number) in zip(self._ready[: self._workers], drawn, strict=True):
             ready.append(Ticket(self._next_batch, shard, number))
         self._rounds += 1
         self._next_batch += 1
 
     def _for_ranks(self) -> list[tuple[int, int]]:
         """Returns what was drawn by rank: that of shard r for rank r where there is one, as they may share a node."""
-        drawn, self._drawn = self._drawn, []
+        # Of a larger group before this one, more may have been drawn than there are ranks now.
+        drawn, self._drawn = self._drawn[: self._workers], self._drawn[self._workers :]
         mine: list[tuple[int, int] | None] = []
         for rank in range(self._workers):
             own = next((batch for batch in drawn if batch[0] == rank % len(self._links)), None)

@@ -1,9 +1,14 @@
-"""Checkpoints in a config."""
+"""Checkpoints and workers in a config."""
 
 import pytest
 from pydantic import ValidationError
 
 from app.config.checkpoints import CheckpointsConfig, KeepCheckpoints
+from app.config.training import TrainerConfig
+
+
+def trainer(**settings: object) -> TrainerConfig:
+    return TrainerConfig.model_validate({"model": "main", "inputs": [{"buffer": "rollouts"}], **settings})
 
 
 def test_by_default_a_minute_passes_between_checkpoints_and_what_exists_is_moved_aside() -> None:
@@ -22,3 +27,22 @@ def test_a_trainer_that_never_saves_is_refused() -> None:
 def test_rules_out_of_bounds_are_refused(wrong: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
         KeepCheckpoints.model_validate(wrong)
+
+
+def test_a_range_of_workers_is_counted_at_its_largest() -> None:
+    ranged = trainer(workers={"min": 1, "max": 3})
+    assert ranged.most_workers == 3
+    assert trainer(workers=2).most_workers == 2
+
+
+@pytest.mark.parametrize(
+    ("settings", "reason"),
+    [
+        ({"workers": {"min": 3, "max": 2}}, "min is 3, above max, 2"),
+        ({"workers": {"max": 2}, "inputs": [{"source": "demos"}]}, "each worker reads a part of the sources demos"),
+        ({"workers": {"max": 2}, "strategy": {"kind": "deepspeed"}}, "so their number must stay"),
+    ],
+)
+def test_a_range_is_refused_where_the_number_must_stay(settings: dict[str, object], reason: str) -> None:
+    with pytest.raises(ValidationError, match=reason):
+        trainer(**settings)

@@ -295,3 +295,31 @@ async def test_workers_that_go_at_their_own_pace_see_the_same_rounds() -> None:
 
     await asyncio.wait_for(asyncio.gather(work(0), work(1), play()), 20)
     assert seen[0] == seen[1]
+
+
+async def test_a_smaller_group_gets_rounds_of_its_own_size_and_a_larger_one_after_it() -> None:
+    buffer = store(batch_rows=4, workers=2)
+    await opened(buffer, "two")
+    await buffer.open(0, "one", 1)
+    first = await buffer.take(0, "one")
+    assert steps(first) == []  # The empty one: nobody waits for a second worker.
+    await buffer.push("actor", 0, trajectory(3))
+    assert steps(await buffer.take(0, "one")) == [0, 1, 2]
+    assert await buffer.take(1, "two") is None
+    await opened(buffer, "two again")
+    for number in (1, 2):
+        await buffer.push("actor", number, trajectory(3))
+    assert [steps(await buffer.take(rank, "two again")) for rank in range(2)] == [[0, 1, 2]] * 2
+
+
+async def test_what_was_drawn_for_a_larger_group_is_not_lost_to_a_smaller_one() -> None:
+    buffer = store(batch_rows=4, workers=3)
+    await opened(buffer, "three")
+    async with taking(buffer, 0, "three"):
+        for number in range(2):
+            await buffer.push("actor", number, trajectory(3, first_tick=10 * number))
+        for _ in range(20):
+            await asyncio.sleep(0)
+    await buffer.open(0, "one", 1)
+    await buffer.take(0, "one")
+    assert [steps(await buffer.take(0, "one")) for _ in range(2)] == [[0, 1, 2], [10, 11, 12]]

@@ -293,7 +293,7 @@ def cpu_s_of_children() -> float:
 
 
 def _streamed(buffer: Buffer, layout: BatchLayout, group: str) -> Iterator[dict[str, Tensor]]:
-    yield from device_batches(stream(buffer, layout, 0, group).iterator(), buffer, layout)
+    yield from device_batches(stream(buffer, layout, 0, group, 1).iterator(), buffer, layout)
 
 
 def _plain(buffer: Buffer, layout: BatchLayout, group: str) -> Iterator[dict[str, Tensor]]:

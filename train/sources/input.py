@@ -64,7 +64,7 @@ class SourceInput:
         if preprocess is not None:
             preprocess(stored)
 
-    def dataset(self, rank: int, group: str) -> Dataset:
+    def dataset(self, rank: int, group: str, ranks: int) -> Dataset:
         """Returns the dataset of a rank."""
         return dataset(self._rows, rank, group)
 
