@@ -17,6 +17,7 @@ from app.agents.agent import Agent, AgentContext
 from app.agents.blocking import BlockingAgent, BlockingContext, Offloaded, check_blocking
 from app.agents.bridge import on_loop
 from app.agents.observed import Observed
+from app.agents.pace import Pace, PacedModel
 from app.agents.recording import RecordedUnroll, Recording
 from app.agents.released_agent import ReleasedAgent
 from app.agents.steady import GameWeights, SteadyAgent, SteadyModel
@@ -31,10 +32,12 @@ from app.seeding import Draws, derive
 from app.sessions.blackboard import Board
 from app.sessions.ids import agent_of, game_of
 from app.sessions.session import SessionAgent
+from app.stores.buffer_settings import buffer_settings
 from app.stores.metrics import Episode
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from deployments.actor_args import ActorArgs
+from deployments.pacing import keep_pace
 from deployments.pusher import Pusher, linked_shards
 from deployments.recorders import Recorders
 from deployments.releases import ReplicaReleases
@@ -71,6 +74,8 @@ class AgentMaker:
         self._games = {name: GameWeights() for name in wanted}
         self.reporter = Reporter(trial.metrics, self.counts)
         self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
+        self._paces = {name: self._pace(name) for name in self.pushers if self._waits(name)}
+        """Of the buffers whose games wait for the trainer."""
         self._recorders = self._opened_recorders(Path(args.service.home) / args.config.run.trial)
         self._replica_number = secrets.randbits(31)
         self._episodes = 0
@@ -78,7 +83,9 @@ class AgentMaker:
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
         """Returns what must run for as long as the replica lives: weights in, rows and reports out."""
-        return [*self.models.work(), self.reporter.run(), *(pusher.run() for pusher in self.pushers.values())]
+        pacing = [keep_pace(pace, self.pushers[name], self._trial.buffer(name)) for name, pace in self._paces.items()]
+        pushing = [pusher.run() for pusher in self.pushers.values()]
+        return [*self.models.work(), self.reporter.run(), *pushing, *pacing]
 
     def buffer_links(self) -> dict[str, int]:
         """Returns how many shards of each buffer this replica sends to."""
@@ -134,11 +141,12 @@ class AgentMaker:
         # The number is in the seed so that a session that is played again does not explore in the same way again.
         seed = derive(self._args.config.run.seed, name, session, self._plays_of(session))
         agent = self._agents[name]
+        pace = self._paces.get(agent.buffer or "") if purpose is Purpose.TRAIN else None
         context = AgentContext(
             session=session,
             purpose=purpose,
             rng=Draws(seed),
-            model=model,
+            model=model if pace is None or model is None else PacedModel(model, pace),
             unroll=self._unroll(name, session, purpose),
             report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks, name)),
             board=board,
@@ -188,13 +196,28 @@ class AgentMaker:
         emit = self.pushers[str(agent.buffer)].add
         if agent.blocking:  # Its unroll is called in a thread, and the pusher lives on the loop.
             emit = on_loop(asyncio.get_running_loop(), emit)
-        learning = Unroll(number, self._actor.unroll_ticks, emit)
+        pace = self._paces.get(str(agent.buffer))
+        learning = Unroll(number, self._actor.unroll_ticks, emit, watch=pace)
+        if pace is not None:
+            pace.join(learning)
         return learning if recording is None else RecordedUnroll(learning, recording)
 
     def _opened_recorders(self, trial_folder: Path) -> Recorders:
         models = {name: self.models[agent.model] for name, agent in self._agents.items() if agent.model}
         specs = {name: model.spec for name, model in models.items()}
         return Recorders(trial_folder, self._agents, specs, self.counts)
+
+    def _waits(self, buffer: str) -> bool:
+        return self._args.config.buffers[buffer].rollouts == "wait"
+
+    def _pace(self, buffer: str) -> Pace:
+        """Returns what lets games wait: the replicas of the actor play equal shares of the batches of all workers."""
+        settings = buffer_settings(self._args.config, buffer)
+        pace = Pace(-(-settings.batch_rows * settings.workers // self._actor.replicas))
+        for agent in self._agents.values():
+            if agent.buffer == buffer and agent.model:
+                self.models.tell(agent.model, pace.took)
+        return pace
 
     def _pusher(self, agent: AgentConfig) -> Pusher:
         spec = self.models[str(agent.model)].spec

@@ -4,7 +4,7 @@ import asyncio
 import logging
 import time
 from collections import Counter
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import Path
 from typing import Any, Final
 
@@ -38,14 +38,18 @@ class WeightsClock:
         self._published_s: float | None = None
         self.taken_s: float | None = None
         """Unix seconds; None before the first, and where the model answers elsewhere."""
+        self.listeners: list[Callable[[Version], None]] = []
+        """Told which version answers from now on."""
 
     def came(self, published_s: float) -> None:
         """Notes when the newest weights were published, in Unix seconds."""
         self._published_s = published_s
 
-    def took(self) -> None:
+    def took(self, version: Version) -> None:
         """Notes that they answer from now on."""
         self.taken_s = time.time()
+        for tell in self.listeners:
+            tell(version)
 
     def age_s(self) -> float | None:
         """Returns the seconds since the newest weights came; None before the first."""
@@ -97,7 +101,7 @@ async def follow(loader: WeightsLoader, weights: Weights, clock: WeightsClock) -
             seen = newer.version
             clock.came(newer.published_s)
             await loader.take(newer.version, newer.arrays)
-            clock.took()
+            clock.took(newer.version)
         except RayError as error:  # The store's process restarts.
             _log.warning("the weight store does not answer, asking again: %s", error)
             await asyncio.sleep(RETRY_S)

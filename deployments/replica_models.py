@@ -2,7 +2,7 @@
 
 import contextlib
 from collections import Counter
-from collections.abc import Coroutine, Iterable
+from collections.abc import Callable, Coroutine, Iterable
 from typing import Any
 
 from ray.exceptions import RayError
@@ -12,6 +12,7 @@ from app.models.model import Model
 from app.models.placement import LocalModel
 from app.models.released import ReleasedModel
 from app.stores.trial import Trial
+from app.types import Version
 from deployments.actor_args import ActorArgs
 from deployments.models import WeightsClock, batch_limits, local_model, network_of, remote_model, watch
 from deployments.releases import ReplicaReleases
@@ -53,6 +54,10 @@ class ReplicaModels:
     def __getitem__(self, name: str) -> Model:
         """Returns a model."""
         return self._models[name]
+
+    def tell(self, name: str, took: Callable[[Version], None]) -> None:
+        """Tells from now on which version of a local model answers, as soon as it does."""
+        self._clocks[name].listeners.append(took)
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
         """Returns what must run for as long as the replica lives."""

@@ -1,7 +1,7 @@
 """Turns the ticks of one session into trajectories."""
 
 from collections.abc import Callable
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple, Protocol, cast
 
 import numpy as np
 
@@ -40,6 +40,16 @@ class Row(NamedTuple):
     tick: int
 
 
+class Watch(Protocol):
+    """Sees the rows of unrolls while they grow."""
+
+    def completed(self, rows: int) -> None:
+        """Notes that there are so many rows more, a trajectory's bootstrap row counted with its first one."""
+
+    def reached(self, unroll: "Unroll", observation: Any, mask: Any) -> None:
+        """Notes that an observation has come and the next decision is due; may cut the unroll."""
+
+
 class Unroll:
     """Collects the rows of one session and hands over whole trajectories.
 
@@ -48,7 +58,13 @@ class Unroll:
     """
 
     def __init__(
-        self, episode: int, ticks: int | None, emit: Callable[[list[Row]], None], *, untrained: bool = False
+        self,
+        episode: int,
+        ticks: int | None,
+        emit: Callable[[list[Row]], None],
+        *,
+        untrained: bool = False,
+        watch: Watch | None = None,
     ) -> None:
         """Begins an episode.
 
@@ -57,11 +73,13 @@ class Unroll:
           ticks: Rows of a full trajectory; None never cuts a game that goes on.
           emit: Takes each trajectory, its bootstrap row last.
           untrained: Also collect what an untrained model has played, which nobody learns from.
+          watch: Sees its rows; None where nobody does.
         """
         self._untrained = untrained
         self._episode = episode
         self._ticks = ticks
         self._emit = emit
+        self._watch = watch
         self._rows: list[Row] = []
         self._pending: Step | None = None
         self._state: Any = None
@@ -81,6 +99,8 @@ class Unroll:
         if self._untrained or step.decision.version.generation > 0:
             self._rows.append(self._row(step, reward, RowKind.STEP))
             self._state = step.decision.state
+            if self._watch is not None:
+                self._watch.completed(1 if len(self._rows) > 1 else 2)
         self._tick += 1
 
     def reached(self, observation: Any, mask: Any = None) -> None:
@@ -92,6 +112,8 @@ class Unroll:
         """
         if self._ticks is not None and len(self._rows) >= self._ticks:
             self.cut(RowKind.FULL, observation, mask)
+        if self._watch is not None:
+            self._watch.reached(self, observation, mask)
 
     def decided(self, step: Step) -> None:
         """Notes what was decided; the row waits for its reward."""
@@ -117,6 +139,8 @@ class Unroll:
             observation, mask, state = rows[-1].observation, rows[-1].action_mask, rows[-1].state
             if kind is not RowKind.TERMINATED:
                 del rows[-1]
+                if self._watch is not None:
+                    self._watch.completed(-1 if rows else -2)
         if rows:
             last = rows[-1]
             nothing = Decision(last.action, 0.0, 0.0, Version(last.generation, last.version))

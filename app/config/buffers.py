@@ -30,6 +30,11 @@ class BufferConfig(Process):
     capacity_rows: int | None = Field(None, gt=0)
     """Rows that one shard keeps, without a table; null keeps one batch a worker and two pushes."""
 
+    rollouts: Literal["go_on", "wait"] = "go_on"
+    """What games do while the trainer learns. ``go_on``: they play on, and rows are a few versions old. ``wait``: with
+    enough rows for one batch of each worker they wait for the weights that learned from them, so that a batch holds
+    rows of one version; a tick then takes as long as an update."""
+
     credits_batches: int = Field(2, ge=1)
     """Batches that may be under way to one worker: 1 is the freshest, 2 hide the stream's delay."""
 
@@ -47,6 +52,15 @@ class BufferConfig(Process):
     def links(self) -> int:
         """Returns how many shards one actor replica sends to."""
         return max(1, round(self.density * self.shards))
+
+    @model_validator(mode="after")
+    def _waits_for_whole_batches(self) -> "BufferConfig":
+        if self.rollouts == "wait" and (self.table is not None or self.shards > 1 or self.capacity_rows is not None):
+            raise ValueError(
+                f"rollouts is wait with {self.shards} shards, capacity_rows {self.capacity_rows} and "
+                f"{'a table' if self.table else 'no table'}; allowed is one shard without capacity_rows or table"
+            )
+        return self
 
     @model_validator(mode="after")
     def _one_capacity(self) -> "BufferConfig":

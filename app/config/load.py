@@ -10,6 +10,7 @@ from app.config.interpolate import resolve
 from app.config.overrides import apply
 from app.config.problems import Problems, combined, config_error
 from app.config.references import reference_problems
+from app.config.rollouts import rollout_problems
 from app.config.root import ExperimentConfig
 from app.config.sharing import sharing_problems
 from app.config.validation import schema_problems
@@ -51,6 +52,6 @@ def checked(tree: Tree, overrides: Sequence[str], path: Path) -> ExperimentConfi
 def _validated(tree: Tree) -> tuple[ExperimentConfig | None, Problems]:
     try:
         config = ExperimentConfig.model_validate(tree)
-        return config, sharing_problems(config)
+        return config, combined(sharing_problems(config), rollout_problems(config))
     except ValidationError as error:
         return None, schema_problems(error, ExperimentConfig)

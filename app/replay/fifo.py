@@ -60,6 +60,12 @@ class Fifo:
         """Returns how many rows fit without dropping any."""
         return max(self._capacity - self._held, 0)
 
+    def clear(self) -> None:
+        """Drops all rows."""
+        self.counts.dropped += self._held
+        self._chunks.clear()
+        self._offset = self._held = 0
+
     def insert(self, rows: Rows, *, drop_oldest: bool = True) -> None:
         """Appends trajectories, each ending in its bootstrap row.
 

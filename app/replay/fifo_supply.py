@@ -6,13 +6,21 @@ from numpy.typing import NDArray
 from app.replay.fifo import Fifo, check_ended
 from app.replay.sample import Keys
 from app.replay.supply import Parts, SupplyStats, WhenFull
-from app.types import Arrays, RowKind, Rows, Version
+from app.types import UNTRAINED, Arrays, RowKind, Rows, Version
 
 
 class FifoSupply:
     """A queue that hands out batches of ``batch_rows``."""
 
-    def __init__(self, batch_rows: int, keep_rows: int, capacity_rows: int, when_full: WhenFull) -> None:
+    def __init__(
+        self,
+        batch_rows: int,
+        keep_rows: int,
+        capacity_rows: int,
+        when_full: WhenFull,
+        *,
+        one_version: bool = False,
+    ) -> None:
         """Makes an empty queue.
 
         Args:
@@ -20,6 +28,7 @@ class FifoSupply:
           keep_rows: Rows below which nothing is dropped, and nothing refused.
           capacity_rows: Rows from which on the queue is full.
           when_full: What becomes of a push then.
+          one_version: Whether rows of an older version than the newest are dropped.
 
         Raises:
           ValueError: ``keep_rows`` is below 2, below ``batch_rows`` or above ``capacity_rows``.
@@ -28,6 +37,10 @@ class FifoSupply:
             raise ValueError(f"a queue keeps at least a batch of {batch_rows} rows, got keep_rows {keep_rows}")
         self._fifo = Fifo(capacity_rows, keep_rows)
         self._batch_rows, self._when_full = batch_rows, when_full
+        self._one_version, self._keep_rows = one_version, keep_rows
+        self._newest = UNTRAINED
+        self._of_newest = 0
+        """Rows that came of the newest version."""
 
     def insert(self, rows: Rows) -> bool:
         """Takes trajectories, or refuses all of them; the oldest or the newest are dropped where it is full.
@@ -35,7 +48,10 @@ class FifoSupply:
         Raises:
           ValueError: The columns differ in length, or the last row is a step.
         """
-        size, room = check_ended(rows), self._fifo.room_rows()
+        size = check_ended(rows)
+        if self._one_version and not self._is_newest(rows, size):
+            return True
+        room = self._fifo.room_rows()
         if self._when_full is WhenFull.DROP_OLDEST or size <= room:
             self._fifo.insert(rows, drop_oldest=self._when_full is WhenFull.DROP_OLDEST)
             return True
@@ -51,6 +67,10 @@ class FifoSupply:
         self._fifo.counts.inserted += size - kept
         self._fifo.counts.dropped += size - kept
         return True
+
+    def missing(self) -> tuple[Version, int]:
+        """Returns the newest version, and how many of its rows have not come yet of those that are kept."""
+        return self._newest, max(0, self._keep_rows - self._of_newest)
 
     def batches(self, limit: int) -> int:
         """Returns how many batches are there, up to ``limit``."""
@@ -80,6 +100,21 @@ class FifoSupply:
     def load_state_dict(self, state: Arrays) -> None:
         """Takes over what another queue held."""
         self._fifo.load_state_dict(state)
+
+    def _is_newest(self, rows: Rows, size: int) -> bool:
+        """Drops the rows of older versions that are held, or else the push that is of one, and counts them."""
+        if not size:
+            return False
+        version = Version(int(rows["generation"][-1]), int(rows["version"][-1]))
+        if version < self._newest:
+            self._fifo.counts.inserted += size
+            self._fifo.counts.dropped += size
+            return False
+        if version > self._newest:
+            self._fifo.clear()
+            self._newest, self._of_newest = version, 0
+        self._of_newest += size
+        return True
 
 
 def _whole_rows(rows: Rows, room: int) -> int:

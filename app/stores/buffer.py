@@ -63,6 +63,10 @@ class Buffer:
         """
         return self._shards[shard].call("push", sender, number, rows)
 
+    def missing(self) -> "ray.ObjectRef[Any]":
+        """Returns a reference to the newest version and the number of its rows that have not come yet."""
+        return self._first.call("missing")
+
     def open(self, rank: int, group: str, ranks: int | None = None) -> None:
         """Joins a worker to its group of so many; None: as many as the buffer was made for."""
         self._first.get("open", rank, group, ranks)

@@ -31,6 +31,8 @@ class BufferSettings:
     when_full: WhenFull = WhenFull.DROP_OLDEST
     table: TableConfig | None = None
     seed: int = 0
+    one_version: bool = False
+    """Whether games wait for the trainer, so that a batch holds rows of one version."""
     ticket_bytes: int = 2**62
     """Bytes of a batch from which on it travels as a ticket."""
 
@@ -76,6 +78,7 @@ def buffer_settings(config: ExperimentConfig, name: str) -> BufferSettings:
         when_full=WhenFull(buffer.when_full),
         table=buffer.table,
         seed=derive(config.run.seed, "buffer", name),
+        one_version=buffer.rollouts == "wait",
         ticket_bytes=int(buffer.ticket_mb * 2**20),
     )
     if buffer.capacity_rows is not None:

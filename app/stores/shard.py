@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.models.spec import ModelSpec
+from app.replay.fifo_supply import FifoSupply
 from app.replay.repeats import Repeats
 from app.replay.sample import Keys
 from app.replay.supply import Parts, SupplyStats, joined
@@ -98,6 +99,16 @@ class ShardStore:
             self._seen.popitem(last=False)
         self._changed.set()
         return True
+
+    async def missing(self) -> tuple[Version, int]:
+        """Returns the newest version and how many of its rows have not come yet, where games wait for the trainer.
+
+        Raises:
+          TypeError: They do not.
+        """
+        if not isinstance(self._supply, FifoSupply):
+            raise TypeError("the rows of a table are of many versions: none of them are missing")
+        return self._supply.missing()
 
     def batches(self) -> int:
         """Returns how many batches could be drawn now, up to one for each worker."""

@@ -100,7 +100,13 @@ class _Parts:
 
 def _queue(settings: BufferSettings) -> FifoSupply:
     kept = settings.batch_rows * settings.keep_batches
-    return FifoSupply(settings.batch_rows, kept, settings.capacity_rows, settings.when_full)
+    return FifoSupply(
+        settings.batch_rows,
+        kept,
+        settings.capacity_rows,
+        settings.when_full,
+        one_version=settings.one_version,
+    )
 
 
 def _parts(table: TableConfig, settings: BufferSettings) -> _Parts:

@@ -119,3 +119,23 @@ def test_columns_are_those_of_the_rows() -> None:
     queue, rows = FifoSupply(4, 4, 8, WhenFull.DROP_OLDEST), push(7)
     queue.insert(rows)
     assert columns_of(joined(queue.draw() or [])) == columns_of(rows)
+
+
+def of_version(rows: int, version: int) -> Rows:
+    made = push(rows - 1)
+    return made | {"generation": np.full(rows, 1, np.int32), "version": np.full(rows, version, np.int32)}
+
+
+def test_where_games_wait_rows_of_older_versions_are_dropped_and_what_is_missing_is_told() -> None:
+    queue = FifoSupply(4, 8, 16, WhenFull.DROP_OLDEST, one_version=True)
+    queue.insert(of_version(5, 0))
+    assert queue.missing() == (Version(1, 0), 3)
+    queue.insert(of_version(3, 1))
+    assert queue.missing() == (Version(1, 1), 5)
+    assert (queue.stats().held, queue.stats().dropped) == (3, 5)
+    queue.insert(of_version(4, 0))
+    assert (queue.stats().held, queue.stats().dropped) == (3, 9)
+    queue.insert(of_version(5, 1))
+    assert queue.missing() == (Version(1, 1), 0)
+    assert queue.draw() is not None
+    assert queue.missing() == (Version(1, 1), 0)  # Learned from is not missing.
