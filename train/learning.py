@@ -1,6 +1,7 @@
 """From a trainer's config to its learner."""
 
 from functools import partial
+from typing import TYPE_CHECKING, cast
 
 from torch import nn
 
@@ -10,14 +11,25 @@ from app.algorithms.descent import ReduceSum
 from app.algorithms.learner import PolicyLearner
 from app.algorithms.q_learner import QLearner
 from app.algorithms.stepper import Stepper
-from app.config.algorithms import Algorithm
+from app.config.algorithms import Algorithm, TrajectoryAlgorithm
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
+from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig, TrainInput
+from app.models.module import spec_of
 from app.models.spec import ModelSpec
+from app.sources.fitting import fields_of
+from app.sources.opening import open_held_out
+from app.sources.preprocess import Preprocess
+from train.held_out import HeldOut, Still
 from train.learner_settings import critic_rule, policy_settings, q_settings, target_settings
 from train.learners import Learners
 from train.strategies.strategy import MakeLearner, Trained
 from train.together import Shared
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from app.sources.reader import Reader
 
 
 def make_learners(trainer: TrainerConfig, trained: Trained, spec: ModelSpec) -> Learners:
@@ -43,6 +55,46 @@ def make_learners(trainer: TrainerConfig, trained: Trained, spec: ModelSpec) -> 
         return make
 
     return Learners([trained.learner(together(one)) for one in trainer.inputs], steppers)
+
+
+def make_held_out(
+    config: ExperimentConfig, trainer: TrainerConfig, trained: Trained, module: nn.Module
+) -> list[HeldOut]:
+    """Returns what measures the losses of those inputs whose sources have set rows aside.
+
+    Args:
+      config: With the components of its mode.
+      trainer: Its config.
+      trained: The network, and what changes it.
+      module: The network itself.
+
+    Raises:
+      SourceError: The rows cannot be found.
+    """
+    settings, spec, found = trainer.evaluation, spec_of(module), []
+    for one in trainer.inputs:
+        if settings is None or one.source is None or not isinstance(one.algorithm, TrajectoryAlgorithm):
+            continue
+        read = partial(open_held_out, config, one.source, spec)
+        if read() is None:
+            continue
+        alone = one.model_copy(
+            update={"algorithm": one.algorithm.model_copy(update={"epochs": 1, "minibatch_rows": one.batch_rows})}
+        )
+
+        def make(
+            called: nn.Module, _: Stepper, workers: int, reduce_sum: ReduceSum, alone: TrainInput = alone
+        ) -> Learner:
+            return make_learner(alone, spec, called, Still(), workers, reduce_sum)
+
+        path = config.sources[one.source].preprocess
+        preprocess = None if path is None else Preprocess(one.source, path, fields_of(spec))
+        learner = trained.learner(make)
+        opened = cast("Callable[[], Reader]", read)
+        found.append(
+            HeldOut(one.source, module, learner, opened, preprocess, one.batch_rows, settings.held_out_batches)
+        )
+    return found
 
 
 def make_learner(

@@ -27,7 +27,7 @@ from app.types import Version
 from train.checkpoint import LearnerState
 from train.inputs import open_input
 from train.learners import Given
-from train.learning import make_learners
+from train.learning import make_held_out, make_learners
 from train.publish import Publisher
 from train.random_state import seed_generators
 from train.resume import go_on, progress_of
@@ -108,6 +108,7 @@ class Worker:
         self._inputs = [open_input(args.config, args.trainer, at, trial, spec) for at in range(len(wanted))]
         self._streams = Streams(self._inputs, [one.weight for one in wanted], self._config.mixing, self._processes)
         self._learners = make_learners(self._config, self._trained, spec)
+        self._held_out = make_held_out(args.config, self._config, self._trained, self._module)
         self._updates = 0 if begun is None else begun.updates
         if begun is not None:
             go_on(begun.progress, self._trained, self._learners, self._rank)
@@ -155,12 +156,21 @@ class Worker:
             _log.warning("a batch held no row of this generation within the lag bound; nothing was learned")
             return
         self._updates += 1
+        measured = self._evaluated()
         if self._updates % self._config.publish_every_updates == 0:
             self._note_version()
         if self._rank == 0:
-            self._report(turn, fresh, learned, time.monotonic() - started_s)
+            self._report(turn, fresh, learned, measured | {"update_s": time.monotonic() - started_s})
         self._dropped.clear()
         self._save_if_due()
+
+    def _evaluated(self) -> dict[str, float]:
+        """Returns the losses on rows that were set aside, where it is time for that."""
+        settings = self._config.evaluation
+        if settings is None or self._updates % settings.every_updates:
+            return {}
+        device = ray.train.torch.get_device()
+        return {name: value for one in self._held_out for name, value in one.measure(device).items()}
 
     def _freshened(self, arrived: Arrived) -> Freshness:
         """Returns which rows of a batch still count; the others get weight 0."""
@@ -170,7 +180,11 @@ class Worker:
         return fresh
 
     def _report(
-        self, turn: Sequence[Arrived], fresh: Sequence[Freshness], learned: Sequence[Learned], update_s: float
+        self,
+        turn: Sequence[Arrived],
+        fresh: Sequence[Freshness],
+        learned: Sequence[Learned],
+        measured: Mapping[str, float],
     ) -> None:
         """Sends the metrics of an update; of several inputs each has its name in front of its own."""
         found: dict[str, float] = {}
@@ -179,7 +193,7 @@ class Worker:
             front = f"{self._inputs[arrived.at].name}/" if len(self._inputs) > 1 else ""
             own = one.metrics | age.metrics() | {"wait_s": arrived.waited_s}
             found |= {f"{front}{name}": value for name, value in own.items()}
-        self._measured = found | dropped | {"update_s": update_s} | self._streams.gauges()
+        self._measured = {**found, **dropped, **measured, **self._streams.gauges()}
         self._publisher.report(Update(self._updates, time.time(), self._measured))
 
     def _note_version(self) -> None:

@@ -3,7 +3,7 @@
 import logging
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -67,6 +67,13 @@ class Monitor:
     def start(self) -> None:
         """Starts to look."""
         self._thread.start()
+
+    def note(self, step: int, metrics: Mapping[str, float]) -> None:
+        """Logs what was measured beside training, at a number of updates."""
+        now_s = time.time()
+        self._tracker.log(step, metrics, now_s)
+        if self._tensorboard is not None:
+            self._tensorboard.scalars(step, metrics, now_s)
 
     def track(self) -> None:
         """Opens the MLflow run now, if it is not open."""

@@ -1,5 +1,6 @@
 """One training run with all that accompanies it: the trainers, their metrics, the champions at the end."""
 
+import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,8 +16,10 @@ from app.stores.mlflow_store import ModelRegistry, tracking_uri
 from app.stores.model_sources import ModelSources
 from app.stores.trial import Trial
 from app.types import Version
+from train.launch.cores import Evaluated
 from train.mlflow_run import TrackedTrial, git_commit
 from train.monitor import Monitor, Watched
+from train.playing import PlayedEvaluations
 from train.promote import Told, clone_version, promote
 from train.run import TrainingRun
 from train.tracking import Tracker
@@ -27,6 +30,8 @@ HURRY_S: Final = 1.0
 """Longest wait for the metrics then."""
 CLOSE_TIMEOUT_S: Final = 20.0
 """Longest wait for the tracking store when all else is done."""
+
+_log = logging.getLogger(__name__)
 
 
 class TrainingSession:
@@ -68,11 +73,15 @@ class TrainingSession:
             trial.metrics, [self._watched(run) for run in self.runs.values()], self._tracker, writer
         )
 
+        self._evaluations = [made for run in self.runs.values() if (made := self._played(run)) is not None]
+
     def start(self) -> None:
         """Starts to train."""
         for run in self.runs.values():
             run.start()
         self._monitor.start()
+        for evaluations in self._evaluations:
+            evaluations.start()
 
     def stop(self) -> None:
         """Ends the streams; the trainers save and return."""
@@ -155,17 +164,47 @@ class TrainingSession:
         end_s = time.monotonic() + SAVE_TIMEOUT_S
         for run in running:
             run.wait(max(0.0, end_s - time.monotonic()))
+        self._end_evaluations()
         self._monitor.halt(HURRY_S)
         self._tracker.close("KILLED", HURRY_S)
 
     def close(self, *, succeeded: bool) -> None:
         """Writes what is left to MLflow and TensorBoard and ends the run."""
+        self._end_evaluations()
         self._monitor.close(CLOSE_TIMEOUT_S)
         self._tracker.close("FINISHED" if succeeded else "FAILED", CLOSE_TIMEOUT_S)
 
     def _told(self, run: TrainingRun, version: Version, rating: float | None = None) -> Told:
         return Told(version, self.trial.metrics.progress(1, run.name).updates, run.parent, rating)
 
+    def _played(self, run: TrainingRun) -> PlayedEvaluations | None:
+        """Returns the games that are played while a trainer learns; None where its config plays none."""
+        settings = self._config.trainers[run.name].evaluation
+        if settings is None or settings.games is None:
+            return None
+        weights, prefix = self.trial.weights(run.model), self._prefix(run)
+
+        def log(updates: int, version: Version, evaluated: Evaluated) -> None:
+            found = {"eval_return_mean": evaluated.mean_return, "eval_return_min": evaluated.min_return}
+            _log.info("version %s: %d games returned %.4g", version, evaluated.episodes, evaluated.mean_return)
+            self._monitor.note(updates, {f"{prefix}{name}": value for name, value in found.items()})
+
+        def updates() -> int:
+            return self.trial.metrics.progress(1, run.name).updates
+
+        return PlayedEvaluations(settings, settings.games, self._url, updates, weights.pin, weights.unpin, log)
+
+    def _url(self) -> str:
+        """Returns the address of the first actor's game port."""
+        name, actor = next(iter(self._config.actors.items()))
+        return f"http://{actor.host}:{self.trial.directory.ports().get(name, actor.port)}"
+
+    def _end_evaluations(self) -> None:
+        for evaluations in self._evaluations:
+            evaluations.close(HURRY_S)
+
+    def _prefix(self, run: TrainingRun) -> str:
+        return f"{run.name}/" if len(self.runs) > 1 else ""
+
     def _watched(self, run: TrainingRun) -> Watched:
-        prefix = f"{run.name}/" if len(self.runs) > 1 else ""
-        return Watched(run.name, tuple(agents_of(self._config, run.model)), run.gauges, prefix)
+        return Watched(run.name, tuple(agents_of(self._config, run.model)), run.gauges, self._prefix(run))

@@ -7,6 +7,7 @@ from pydantic import Field, model_validator
 from app.config.algorithms import Algorithm, Ppo
 from app.config.base import Config, Name, Process
 from app.config.checkpoints import CheckpointsConfig
+from app.config.evaluating import EvaluationConfig
 from app.config.optimizers import Adam, Optimizer
 from app.config.strategies import (
     Ddp,
@@ -96,6 +97,9 @@ class TrainerConfig(Process):
     """Updates between published weights."""
 
     checkpoints: CheckpointsConfig = CheckpointsConfig()
+
+    evaluation: EvaluationConfig | None = None
+    """What is measured while it learns; null measures nothing more than training shows."""
 
     max_updates: int | None = Field(None, ge=1)
     """Updates after which training ends; null trains until it is told to stop."""
