@@ -2,6 +2,7 @@
 
 import hashlib
 import os
+import signal
 import time
 from pathlib import Path
 from typing import Any
@@ -38,6 +39,28 @@ class Watched(CartPolePolicy):
             with (self._folder / f"{rank}-{os.getpid()}").open("a") as file:
                 file.write(f"{digest}\n")
         return super().forward(observation)
+
+
+class Mortal(CartPolePolicy):
+    """Kills the last worker's process in one of its passes of training, once: then a file says that it has died."""
+
+    def __init__(self, folder: str, dies_at_pass: int) -> None:
+        super().__init__(64)
+        self._died = Path(folder) / "died"
+        self._passes_left = dies_at_pass
+
+    def forward(self, observation: Tensor) -> PolicyOutput:
+        if torch.is_grad_enabled() and self._is_last() and not self._died.exists():
+            self._passes_left -= 1
+            if self._passes_left == 0:
+                self._died.touch()
+                os.kill(os.getpid(), signal.SIGKILL)
+        return super().forward(observation)
+
+    def _is_last(self) -> bool:
+        if not torch.distributed.is_initialized():
+            return True
+        return torch.distributed.get_rank() == torch.distributed.get_world_size() - 1
 
 
 class Moody(CartPolePolicy):

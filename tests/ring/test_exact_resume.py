@@ -1,7 +1,5 @@
 """Training on what was played before goes on after a stop, or a kill, as if there had been none: bit for bit."""
 
-import os
-import signal
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +10,7 @@ from app.types import Arrays
 from train.checkpoint import Checkpoints, load_state
 
 from .demos import write_demos
-from .service import Cluster, Service, wait_until
+from .service import Cluster, Service
 from .training import START_S, trainer, wait_for_end
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
@@ -30,9 +28,10 @@ STOPPED = 5
 def service(
     cluster: Cluster, tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest
 ) -> Iterator[Service]:
-    demos, watched = tmp_path_factory.mktemp("demos"), tmp_path_factory.mktemp("watched")
+    demos, alive = tmp_path_factory.mktemp("demos"), tmp_path_factory.mktemp("alive")
     write_demos(demos, shards=3)
-    model = ["models.main.factory=broken_models:watched", f"models.main.kwargs.folder={watched}"]
+    (alive / "died").touch()
+    model = ["models.main.factory=broken_models:Mortal", f"models.main.kwargs={{folder: {alive}, dies_at_pass: 27}}"]
     workers = [f"sources.demos.path={demos}", f"trainers.main.workers={request.param}"]
     with Service(cluster, f"exact{request.param}", *model, *DEMOS, *workers) as running:
         yield running
@@ -83,19 +82,8 @@ def test_a_run_that_was_stopped_and_resumed_ends_with_the_same_weights(
 def test_a_run_whose_worker_was_killed_ends_with_the_same_weights(
     service: Service, uninterrupted: Arrays, tmp_path: Path
 ) -> None:
-    watched = Path(service.config.models["main"].kwargs["folder"])
-    before = set(watched.iterdir())
-    run = trainer(
-        service, tmp_path, f"trainers.main.max_updates={UPDATES}", "trainers.main.checkpoints={every_updates: 2}"
-    )
-    checkpoints = Checkpoints(tmp_path / service.trial_name / "checkpoints" / "main")
-    run.start()
-    try:
-        wait_until(checkpoints.newest, "a checkpoint", START_S)
-        last = max(set(watched.iterdir()) - before, key=lambda path: path.name)
-        os.kill(int(last.name.partition("-")[2]), signal.SIGKILL)
-        assert wait_for_end(run)
-    finally:
-        run.stop()
-        run.wait(START_S)
-    assert_equal(weights(service, tmp_path), uninterrupted)
+    """It dies in its seventh update, of which each has four passes; the newest checkpoint is of the sixth."""
+    changes = ("trainers.main.checkpoints={every_updates: 2}", f"models.main.kwargs.folder={tmp_path}")
+    got = trained(service, tmp_path, f"trainers.main.max_updates={UPDATES}", *changes)
+    assert (tmp_path / "died").exists()
+    assert_equal(got, uninterrupted)
