@@ -1,5 +1,6 @@
 """A source as an input of a trainer."""
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -44,7 +45,7 @@ class SourceInput:
           stream: Name of its dataset inside the trainer.
           spec: Shapes of the trained model.
           batch_rows: Rows of one batch of one worker.
-          ranks: Workers.
+          ranks: Most workers that there may be.
           gate: Keeps them in step.
         """
         sources = {**config.sources, name: absolute(config.sources[name], Path.cwd())}
@@ -65,8 +66,8 @@ class SourceInput:
             preprocess(stored)
 
     def dataset(self, rank: int, group: str, ranks: int) -> Dataset:
-        """Returns the dataset of a rank."""
-        return dataset(self._rows, rank, group)
+        """Returns the dataset of a rank; the ranks of the group share the trajectories."""
+        return dataset(replace(self._rows, ranks=ranks), rank, group)
 
     def batches(self, rank: int, position: tuple[int, ...] | None) -> "Iterator[dict[str, Tensor]]":
         """Yields this worker's batches as tensors, from the start or from behind the batch of a position."""
