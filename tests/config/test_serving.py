@@ -1,7 +1,8 @@
 import pytest
 from pydantic import ValidationError
 
-from app.config.serving import ActorConfig
+from app.config.serving import ActorConfig, AgentConfig
+from app.types import Purpose
 
 
 def actor(**changes: object) -> ActorConfig:
@@ -58,3 +59,13 @@ def test_a_bound_on_partial_bodies_below_one_body_is_refused() -> None:
 def test_a_gateway_has_no_grpc_port() -> None:
     with pytest.raises(ValidationError, match="the gateway speaks no gRPC"):
         actor(grpc_port=50051, use_gateway="head")
+
+
+def test_what_is_recorded_is_what_a_model_did() -> None:
+    recorded = AgentConfig.model_validate({"model": "main", "record": {"every": 10, "purposes": ["play"]}})
+    assert recorded.record is not None
+    assert recorded.record.purposes == (Purpose.PLAY,)
+    with pytest.raises(ValidationError, match="record is set and model is null"):
+        AgentConfig.model_validate({"record": {}})
+    with pytest.raises(ValidationError, match="String should match pattern"):
+        AgentConfig.model_validate({"model": "main", "record": {"folder": "../elsewhere"}})
