@@ -10,6 +10,7 @@ from app.models.spec import ModelSpec
 from app.stores.buffer import KEY_COLUMNS, Buffer
 from app.stores.buffer_settings import BatchLayout, batch_layout, buffer_settings
 from app.stores.trial import Trial
+from app.types import Version
 from train.collate import batches
 from train.data import stream
 from train.sources.input import SourceInput
@@ -68,6 +69,9 @@ class Input(Protocol):
     def update_priorities(self, batch: "Mapping[str, Tensor]", priorities: "Tensor") -> None:
         """Says how much each row of a batch is worth being drawn again; nothing happens where rows are not drawn."""
 
+    def advance(self, newest: Version) -> None:
+        """Says which version was published; nothing happens where rows do not leave by their age."""
+
     def finish(self, batch_id: int) -> None:
         """Ends the streams of all ranks, unless the batch is of an older group."""
 
@@ -89,6 +93,7 @@ class BufferInput:
         self.name, self.stream, self.batch_rows = name, stream, layout.rows
         self.max_policy_lag = max_policy_lag
         self._sent: list[ray.ObjectRef[Any]] = []
+        self._advanced: list[ray.ObjectRef[Any]] = []
 
     def dataset(self, rank: int, group: str, ranks: int) -> Dataset:
         """Returns the endless dataset of a rank; the buffer deals out its rounds."""
@@ -113,6 +118,13 @@ class BufferInput:
         keys = {name: batch[name].cpu().numpy() for name in KEY_COLUMNS}
         self._sent = self._buffer.update_priorities(keys, priorities.numpy())
 
+    def advance(self, newest: Version) -> None:
+        """Has items of a table leave that the version makes too old; the one before has arrived by then."""
+        if not self._layout.by_version:
+            return
+        ray.get(self._advanced, timeout=SETTLE_S)
+        self._advanced = self._buffer.advance(newest)
+
     def finish(self, batch_id: int) -> None:
         """Ends the streams of all ranks, unless the batch is of an older group."""
         self._buffer.finish(batch_id)
@@ -129,6 +141,7 @@ class BufferInput:
             "buffer_rows_dropped": stats.dropped,
             "buffer_rows_held": stats.held,
             "buffer_pushes_repeated": stats.repeated_pushes,
+            "buffer_pushes_refused": stats.refused_pushes,
         }
         return {name: float(value) for name, value in rows.items()}
 

@@ -201,6 +201,8 @@ class Worker:
         weights = self._trained.weights()
         if self._rank == 0:
             self._publisher.publish(weights)
+            for one in self._inputs:
+                one.advance(self._publisher.version)
         else:
             self._publisher.version = Version(self._publisher.version.generation, self._publisher.version.number + 1)
 

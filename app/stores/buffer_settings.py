@@ -54,6 +54,8 @@ class BatchLayout:
     """Whether batches travel as tickets."""
     tickets: int = 1
     """Most tickets that travel together."""
+    by_version: bool = False
+    """Whether items leave as newer versions are published."""
 
     @property
     def bytes(self) -> int:
@@ -90,5 +92,6 @@ def batch_layout(spec: ModelSpec, settings: BufferSettings) -> BatchLayout:
     """Returns what the batches of a buffer look like."""
     rows = row_dtypes(spec)
     columns = rows if settings.table is None else {**items_of(settings.table).columns(rows), **SAMPLE_COLUMNS}
-    layout = BatchLayout(columns, settings.batch_rows, tickets=settings.credits_batches)
+    by_version = settings.table is not None and settings.table.max_age_versions is not None
+    layout = BatchLayout(columns, settings.batch_rows, tickets=settings.credits_batches, by_version=by_version)
     return replace(layout, ticketed=layout.bytes >= settings.ticket_bytes)

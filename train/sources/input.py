@@ -11,6 +11,7 @@ from app.models.spec import ModelSpec
 from app.sources.opening import absolute
 from app.sources.position import START, Position
 from app.stores.gate import Gate
+from app.types import Version
 from train.data import arriving
 from train.sources.stream import FILLER, SourceStream, dataset
 
@@ -82,6 +83,9 @@ class SourceInput:
 
     def update_priorities(self, batch: "Mapping[str, Tensor]", priorities: "Tensor") -> None:
         """Does nothing: each row comes in its turn."""
+
+    def advance(self, newest: Version) -> None:
+        """Does nothing: what was recorded is as old as it is."""
 
     def finish(self, batch_id: int) -> None:
         """Ends the streams of all ranks, unless the batch is of an older group."""
