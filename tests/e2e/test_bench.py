@@ -46,3 +46,16 @@ def test_without_a_compiler_nothing_is_started(place: Place) -> None:
     assert ended.returncode == 1
     assert "there is no no-such-compiler" in ended.stderr
     assert not (Path(place.folder) / "sparring" / "bench" / "ticks").exists()
+
+
+def test_a_buffer_brings_rows_from_a_push_to_a_training_step(place: Place) -> None:
+    ended = place.run(str(BIN / "sparring"), "bench", "buffer", "--json", "--windows=1", "--seconds=1", timeout_s=230)
+    assert ended.returncode == 0, ended.stderr
+    (line,) = ended.stdout.splitlines()
+    result = json.loads(line)
+    assert [part["rows"] for part in result["rows"]] == ["cartpole", "atari"]
+    assert all(part["rows_per_s"]["median"] > 0 and part["ratio"] > 0 for part in result["rows"])
+    assert result["lag"]["age_ms"]["median"] > 0
+    assert result["push"]["cpu_us_per_row"]["median"] > 0
+    assert result["prioritized"]["ms"]["median"] > 0
+    assert not any(part["measured"] for part in (*result["rows"], result["lag"], result["push"]))
