@@ -9,7 +9,7 @@ import numpy as np
 from app.models.spec import ModelSpec
 from app.replay.supply import Parts, padding
 from app.stores.buffer_settings import BufferSettings, batch_layout
-from app.stores.dealer import EMPTY, Dealer, NoBatch, ShardLink, Ticket
+from app.stores.dealer import EMPTY, Dealer, NoBatch, Ticket
 from app.stores.host import StoreHandle
 from app.stores.links import OwnShard, RemoteShard
 from app.stores.shard import ShardStore, put_object
@@ -40,9 +40,8 @@ class BufferStore(ShardStore):
         super().__init__(spec, settings, 0, put)
         self._layout = batch_layout(spec, settings)
         remote = [RemoteShard(handle, self._changed) for handle in others]
-        links: list[ShardLink] = [OwnShard(self), *remote]
         self._dealer = Dealer(
-            links,
+            [OwnShard(self), *remote],
             settings.workers,
             settings.credits_batches,
             settings.heartbeat_s,

@@ -1,15 +1,15 @@
 """Deals the batches of all shards of a buffer to learner workers, in rounds, against credits."""
 
 import asyncio
-import contextlib
 import time
 from collections import Counter, deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Final, Protocol
+from typing import Final
 
 from app.replay.credits import Credits
+from app.stores.draws import Drawn, Draws, ShardLink
 from app.stores.signal import Signal
 
 TAKE_WAIT_S: Final = 20.0
@@ -37,20 +37,6 @@ class NoBatch(Enum):
     """None was due for a while: it asks again."""
     OVER = "over"
     """The stream has ended."""
-
-
-class ShardLink(Protocol):
-    """A shard as the dealer sees it."""
-
-    @property
-    def batches(self) -> int:
-        """Returns how many batches it said it could draw."""
-
-    async def draw(self, number: int) -> bool:
-        """Has it draw a batch and keep it; returns False where it has none, or does not answer."""
-
-    async def drop(self, numbers: list[int]) -> None:
-        """Has it forget batches."""
 
 
 class Dealer:
@@ -83,21 +69,15 @@ class Dealer:
           changed: Told when a link has other batches.
           together: Whether a worker takes all batches at once that it has credits for and that are there.
         """
-        self._links, self._heartbeat_s = links, heartbeat_s
-        self._most_workers = self._workers = workers
+        self._draws, self._most_workers, self._heartbeat_s = Draws(links, workers), workers, heartbeat_s
         self._credits = Credits(credits_batches)
         self._changed, self._together = changed, together
-        self._drawn: list[tuple[int, int]] = []
-        """Shard and number of batches that were drawn and not dealt."""
         self._ready: list[deque[Ticket]] = [deque() for _ in range(workers)]
         self._out: dict[tuple[int, int], Ticket] = {}
         """Batches that a shard keeps, by rank and batch, until they are released."""
-        self._choices = 0
-        self._chosen_at = [0] * len(links)
-        """Newest choice that fell on each shard."""
         self._asking: Counter[int] = Counter()
         """Takes under way by rank."""
-        self._next_batch = self._next_number = 0
+        self._next_batch = 0
         self._rounds = 0
         """Rounds of the present group."""
         self._group = ""
@@ -130,14 +110,14 @@ class Dealer:
           ranks: Workers of the group, at most those of the dealer; None means as many.
         """
         if group != self._group:
-            self._workers = self._most_workers if ranks is None else ranks
+            self._draws.workers = self._most_workers if ranks is None else ranks
             self._group, self._joined, self._closed, self._rounds = group, set(), False, 0
             self._first_batch = self._next_batch
             gone = [ticket for ready in self._ready for ticket in ready] + list(self._out.values())
             for ready in self._ready:
                 ready.clear()
             self._out.clear()
-            await self._drop(gone)
+            await self._forget(gone)
         self._joined.add(rank)
         self._credits.open(rank)
         self._changed.set()
@@ -171,7 +151,7 @@ class Dealer:
         self._changed.set()
         ticket = self._out.pop((rank, batch), None)
         if ticket is not None:
-            await self._drop([ticket])
+            await self._forget([ticket])
         return released
 
     def fetched(self, rank: int, batch: int) -> None:
@@ -200,7 +180,7 @@ class Dealer:
 
     def _round_wanted(self) -> bool:
         """Returns whether a worker asks, may take, and has nothing ready."""
-        if self._closed or len(self._joined) < self._workers:
+        if self._closed or len(self._joined) < self._draws.workers:
             return False
         return any(
             count and self._credits.available(rank) and not self._ready[rank] for rank, count in self._asking.items()
@@ -208,78 +188,34 @@ class Dealer:
 
     def _another_at_once(self) -> bool:
         """Returns whether there is a batch for each worker already, and each has a credit for it."""
-        if not self._together or self._closed:
+        if not self._together or self._closed or self._draws.there < self._draws.missing:
             return False
-        there = len(self._drawn) + sum(link.batches for link in self._links) >= self._workers
-        return there and all(
-            self._credits.free(rank) > len(ready) for rank, ready in enumerate(self._ready[: self._workers])
-        )
+        ranks = range(self._draws.workers)
+        return all(self._credits.free(rank) > len(self._ready[rank]) for rank in ranks)
 
     async def _collect(self, group: str) -> bool:
         """Draws a batch for each worker; returns whether there was one for all before a heartbeat was due."""
         end_s = time.monotonic() + self._heartbeat_s
-        while len(self._drawn) < self._workers:
-            if chosen := self._choose(self._workers - len(self._drawn)):
-                await asyncio.gather(*(self._draw(shard) for shard in chosen))
+        while self._draws.missing:
+            if self._draws.there:
+                await self._draws.draw()
                 continue
             try:
                 async with asyncio.timeout(end_s - time.monotonic()):
-                    await self._changed.until(
-                        lambda: any(link.batches for link in self._links) or self._closed or group != self._group
-                    )
+                    await self._changed.until(lambda: self._draws.there > 0 or self._closed or group != self._group)
             except TimeoutError:
                 return False
             if self._closed or group != self._group:
                 return False
         return True
 
-    def _choose(self, missing: int) -> list[int]:
-        """Returns the shards of the next batches; fewer where there are fewer.
-
-        Those with the most come first, and of equal ones those that were not drawn from for the longest time.
-        """
-        left = {shard: link.batches for shard, link in enumerate(self._links) if link.batches}
-        chosen: list[int] = []
-        while left and len(chosen) < missing:
-            fullest = max(left, key=lambda shard: (left[shard], -self._chosen_at[shard]))
-            chosen.append(fullest)
-            self._choices += 1
-            self._chosen_at[fullest] = self._choices
-            left[fullest] -= 1
-            if not left[fullest]:
-                del left[fullest]
-        return chosen
-
-    async def _draw(self, shard: int) -> None:
-        number = self._next_number
-        self._next_number += 1
-        if await self._links[shard].draw(number):
-            self._drawn.append((shard, number))
-
     def _deal(self, *, full: bool) -> None:
-        drawn = self._for_ranks() if full else [(EMPTY, 0)] * self._workers
-        for ready, (shard, number) in zip(self._ready[: self._workers], drawn, strict=True):
+        drawn = self._draws.for_ranks() if full else [Drawn(EMPTY, 0)] * self._draws.workers
+        for ready, (shard, number) in zip(self._ready[: self._draws.workers], drawn, strict=True):
             ready.append(Ticket(self._next_batch, shard, number))
         self._rounds += 1
         self._next_batch += 1
 
-    def _for_ranks(self) -> list[tuple[int, int]]:
-        """Returns what was drawn by rank: that of shard r for rank r where there is one, as they may share a node."""
-        # Of a larger group before this one, more may have been drawn than there are ranks now.
-        drawn, self._drawn = self._drawn[: self._workers], self._drawn[self._workers :]
-        mine: list[tuple[int, int] | None] = []
-        for rank in range(self._workers):
-            own = next((batch for batch in drawn if batch[0] == rank % len(self._links)), None)
-            mine.append(own)
-            if own is not None:
-                drawn.remove(own)
-        return [batch if batch is not None else drawn.pop(0) for batch in mine]
-
-    async def _drop(self, tickets: Sequence[Ticket]) -> None:
-        """Has the shards forget batches; one that does not answer has forgotten them with its process."""
-        held: dict[int, list[int]] = {}
-        for ticket in tickets:
-            if ticket.shard != EMPTY:
-                held.setdefault(ticket.shard, []).append(ticket.number)
-        with contextlib.suppress(TimeoutError):
-            await asyncio.gather(*(self._links[shard].drop(numbers) for shard, numbers in held.items()))
+    async def _forget(self, tickets: Sequence[Ticket]) -> None:
+        """Has the shards forget what tickets stand for."""
+        await self._draws.forget([Drawn(ticket.shard, ticket.number) for ticket in tickets if ticket.shard != EMPTY])

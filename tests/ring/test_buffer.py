@@ -169,7 +169,7 @@ def test_batches_come_whole_through_the_stream(cluster: Cluster, ticket_mb: floa
     config = config_of(f"stream{int(ticket_mb)}", shards=2, ticket_mb=ticket_mb)
     with opened(config) as buffer, pushing(buffer, [0, 1]):
         layout = batch_layout(SPEC, buffer_settings(config, "rows"))
-        batches = device_batches(stream(buffer, layout, 0, "g").iterator(), buffer, layout)
+        batches = device_batches(stream(buffer, layout, 0, "g", 1).iterator(), buffer, layout)
         seen = []
         for batch in islice(batches, ROUNDS):
             assert len(batch["kind"]) == BATCH_ROWS

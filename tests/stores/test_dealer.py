@@ -189,6 +189,23 @@ async def test_a_new_group_has_the_shards_forget_what_the_old_one_was_dealt() ->
         assert await deal.dealer.take(0, "g") is NoBatch.OVER
 
 
+async def test_a_smaller_group_gets_smaller_rounds_and_what_was_drawn_for_the_larger_one() -> None:
+    async with dealing(workers=3) as deal:
+        await deal.open(workers=3)
+        takes = [asyncio.create_task(deal.dealer.take(rank, "g")) for rank in range(3)]
+        deal.shards[0].fill(2)
+        await settle()  # Both are drawn, and wait for a third.
+        await deal.dealer.open(0, "one", 1)
+        assert [await take for take in takes] == [NoBatch.OVER] * 3
+        (empty,) = await deal.take(0, "one")
+        await deal.dealer.release(0, empty.batch)
+        for _ in range(2):
+            (ticket,) = await deal.take(0, "one")
+            assert ticket.shard == 0
+            await deal.dealer.release(0, ticket.batch)
+        assert deal.shards[0].kept == set()
+
+
 async def test_several_batches_are_taken_together_as_far_as_credits_reach() -> None:
     async with dealing(workers=1, credits_batches=3, together=True) as deal:
         await deal.open(workers=1)

@@ -31,7 +31,7 @@ class FakeBuffer:
     def fetch(self, tickets: Sequence[Ticket]) -> list[Parts | None]:
         return [self._held.get(ticket.number) for ticket in tickets]
 
-    def open(self, rank: int, group: str) -> None:
+    def open(self, rank: int, group: str, ranks: int | None) -> None:
         assert (rank, group) == (1, "g")
 
     def take(self, rank: int, group: str) -> Rows | list[Ticket] | None:

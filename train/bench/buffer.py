@@ -8,8 +8,10 @@ import numpy as np
 import ray
 
 from app.replay.supply import WhenFull
+from train.bench.buffer_actors import Counted
+from train.bench.buffer_cases import ATARI, CARTPOLE, Case
 from train.bench.buffer_table import prioritized_ms
-from train.bench.buffered import ATARI, CARTPOLE, START_TIMEOUT_S, Buffered, Case, Counted, buffering, cpu_s_of_children
+from train.bench.buffered import START_TIMEOUT_S, Buffered, buffering, cpu_s_of_children
 from train.bench.cells import WINDOWS_MIN
 from train.bench.machine import on_this_machine
 from train.bench.statistics import figure

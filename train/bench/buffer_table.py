@@ -12,7 +12,7 @@ from app.replay.supply import Supply, joined
 from app.stores.buffer_settings import BufferSettings
 from app.stores.supplies import make_supply
 from app.types import RowKind
-from train.bench.buffered import CARTPOLE
+from train.bench.buffer_cases import CARTPOLE
 
 ITEMS: Final = 1_000_000
 BATCH_ITEMS: Final = 256

@@ -1,8 +1,9 @@
 import pytest
 
 from train.bench.buffer import BufferPlan, Window, told_cost, told_lag, told_rows
+from train.bench.buffer_actors import Counted
+from train.bench.buffer_cases import ATARI, CARTPOLE, trajectories, trajectory_rows
 from train.bench.buffer_table import BATCH_ITEMS
-from train.bench.buffered import ATARI, CARTPOLE, Counted, trajectories, trajectory_rows
 from train.bench.cells import WINDOWS_MIN
 
 
