@@ -1,7 +1,9 @@
+from pathlib import Path
+
 import pytest
 
 from train.bench.buffer import BufferPlan, Window, told_cost, told_lag, told_rows
-from train.bench.buffer_actors import Counted
+from train.bench.buffer_actors import Counted, TimedBuffer
 from train.bench.buffer_cases import ATARI, CARTPOLE, trajectories, trajectory_rows
 from train.bench.buffer_table import BATCH_ITEMS
 from train.bench.cells import WINDOWS_MIN
@@ -50,3 +52,10 @@ def test_a_push_is_whole_trajectories_of_the_case(case: object) -> None:
     assert (rows["kind"] != 0).sum() == one.push_rows // one.fragment_rows
     assert len(trajectory_rows(one)) == one.fragment_rows
     assert one.capacity_rows >= one.batch_rows >= BATCH_ITEMS
+
+
+def test_the_age_of_batches_that_nobody_timed_is_not_known(tmp_path: Path) -> None:
+    buffer = TimedBuffer([], str(tmp_path / "times"))
+    assert buffer.taken_ns() == {}
+    (tmp_path / "times").write_text("3 100\n4 200\n", encoding="ascii")
+    assert buffer.taken_ns() == {3: 100, 4: 200}
