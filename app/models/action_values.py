@@ -22,7 +22,7 @@ class ValuesActions(Protocol):
 
     spec: ModelSpec
     epsilon: Tensor
-    """Chance of a random action, a buffer []; the learner sets it."""
+    """Chance of a random action, a buffer [1]; the learner sets it."""
     returns: Returns
     """What is known of a return."""
     support: Tensor

@@ -62,13 +62,13 @@ def test_imitation_of_twenty_expert_games(algorithm: Algorithm) -> None:
     module = network()
     rows, returns = recorded(spec_of(module), balances, 20, seed=1)
     assert np.mean(returns) >= 475
-    assert taught(module, rows, algorithm, updates=20) >= 450
+    assert taught(module, rows, algorithm, updates=40) >= 450
 
 
 def clumsy(seed: int) -> Plays:
-    """Returns a player that pushes at random most of the time."""
+    """Returns a player that knows what to do, and yet pushes to the left more often than not."""
     rng = np.random.default_rng(seed)
-    return lambda observation: balances(observation) if rng.random() < 0.35 else int(rng.integers(0, 2))
+    return lambda observation: 0 if rng.random() < 0.55 else balances(observation)
 
 
 @pytest.mark.parametrize(
@@ -78,7 +78,7 @@ def clumsy(seed: int) -> Plays:
 )
 def test_learning_from_mixed_games_is_better_than_imitating_them(algorithm: Algorithm, more: dict[str, object]) -> None:
     plain, module = network(), network(**more)
-    rows, returns = recorded(spec_of(plain), clumsy(3), 150, seed=2)
+    rows, returns = recorded(spec_of(plain), clumsy(3), 300, seed=2)
     cloned = taught(plain, rows, Bc(), updates=20)
     learned = taught(module, rows, algorithm, updates=15)
     assert learned > cloned + 50, (np.mean(returns), cloned, learned)

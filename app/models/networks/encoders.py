@@ -86,7 +86,7 @@ class _FlatPart(_Part):
         self.outputs = self.encoder.outputs
 
     def forward(self, leaves: Sequence[Tensor]) -> tuple[Tensor, None]:
-        return self.encoder(torch.cat([leaf.reshape(len(leaf), -1).float() for leaf in leaves], dim=-1)), None
+        return self.encoder(torch.cat([leaf.reshape(leaf.shape[0], -1).float() for leaf in leaves], dim=-1)), None
 
 
 class _ImagePart(_Part):

@@ -44,7 +44,7 @@ class QNetwork(nn.Module):
         self.support: Tensor
         self.epsilon: Tensor
         self.register_buffer("support", _support(q.returns))
-        self.register_buffer("epsilon", torch.ones(()))
+        self.register_buffer("epsilon", torch.ones(1))
         self._choices = choices
         self._atoms = len(self.support)
         self.advantage = _layers(self.encoder.outputs, q, choices * self._atoms)
@@ -65,7 +65,7 @@ class QNetwork(nn.Module):
         if returns:
             return found
         values = self.expected(found)
-        chance = self.epsilon.to(values.dtype).expand(len(values), 1)
+        chance = self.epsilon.to(values.dtype).expand(values.shape[0], 1)
         inputs = self.spec.actions.unflatten([torch.cat([values, chance], -1)])
         return PolicyOutput(inputs, values.max(-1).values)
 
