@@ -64,7 +64,7 @@ class Learning:
         self.module: nn.Module = build_module(model.factory, model.kwargs, seed)
         self._spec = spec_of(self.module)
         self._supply = make_supply(self._spec, buffer_settings(whole, wanted.buffer), 0)
-        self._learner = wrap(trainer, self.module, Place()).learner(partial(make_learner, trainer, self._spec))
+        self._learner = wrap(trainer, self.module, Place()).learner(partial(make_learner, wanted, self._spec))
         env_id = whole.launch.simulator.env
         self.make_env: MakeEnv = make_env or (lambda: gymnasium.make(env_id))
         (actor,) = whole.actors.values()
