@@ -13,7 +13,7 @@ from app.agents.json_arrays import everything_allowed
 from app.agents.outbox import Outbox
 from app.agents.unroll import Step, Unroll
 from app.models.module import spec_of
-from app.models.question import GREEDY, Decision, Question, decisions, first_state, prepare
+from app.models.question import GREEDY, Decision, Question, decisions, first_state, prepare, stacked
 from app.models.torch_engine import TorchEngine
 from app.types import RowKind, Rows, Version
 
@@ -68,9 +68,7 @@ class Rollouts:
             )
             for observation, state in zip(self._observations, self._states, strict=True)
         ]
-        inputs = [np.concatenate(leaf) for leaf in zip(*(q.inputs for q in questions), strict=True)]
-        states = [np.concatenate(leaf) for leaf in zip(*(q.states for q in questions), strict=True)]
-        answer = self._engine.forward(inputs, states)
+        answer = self._engine.forward(*stacked(self._spec, questions))
         found = decisions(self._spec, questions, answer.outputs, answer.states, Version(1, 0))
         return [one for one in found if isinstance(one, Decision)]
 
