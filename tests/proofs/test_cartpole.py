@@ -10,13 +10,12 @@ from torch import nn
 
 from app.algorithms.stepper import PlainStepper
 from app.config.algorithms import Algorithm, Bc, Marwil
-from app.config.off_policy import Cql, Iql
 from app.models.module import spec_of
 from app.models.networks.policy import build
 from app.types import Rows
 from train.learning import learner_of
 
-from .experts import Plays, balances, recorded
+from .experts import balances, recorded
 from .learning import Learning
 from .rollouts import evaluated, tensors
 
@@ -34,11 +33,6 @@ def _one_thread() -> Iterator[None]:
 
 def test_dqn_needs_no_more_steps_than_its_peers() -> None:
     proof = Learning("dqn.yaml", seed=0).run(50_000, promising=400)
-    assert proof.mean_return >= 475, proof.curve
-
-
-def test_discrete_sac() -> None:
-    proof = Learning("sac_discrete.yaml", seed=0).run(150_000, promising=300)
     assert proof.mean_return >= 475, proof.curve
 
 
@@ -63,22 +57,3 @@ def test_imitation_of_twenty_expert_games(algorithm: Algorithm) -> None:
     rows, returns = recorded(spec_of(module), balances, 20, seed=1)
     assert np.mean(returns) >= 475
     assert taught(module, rows, algorithm, updates=40) >= 450
-
-
-def clumsy(seed: int) -> Plays:
-    """Returns a player that knows what to do, and yet pushes to the left more often than not."""
-    rng = np.random.default_rng(seed)
-    return lambda observation: 0 if rng.random() < 0.55 else balances(observation)
-
-
-@pytest.mark.parametrize(
-    ("algorithm", "more"),
-    [(Cql(conservative_coef=0.5), {"q": {}}), (Iql(), {"critics": {"count": 2, "hidden": [64]}})],
-    ids=["cql", "iql"],
-)
-def test_learning_from_mixed_games_is_better_than_imitating_them(algorithm: Algorithm, more: dict[str, object]) -> None:
-    plain, module = network(), network(**more)
-    rows, returns = recorded(spec_of(plain), clumsy(3), 300, seed=2)
-    cloned = taught(plain, rows, Bc(), updates=20)
-    learned = taught(module, rows, algorithm, updates=15)
-    assert learned > cloned + 50, (np.mean(returns), cloned, learned)
