@@ -66,11 +66,11 @@ def test_a_factory_that_fails_is_named_with_what_it_raised() -> None:
 VALUES = {**{name: RECURRENT[name] for name in ("observation", "action")}, "q": {}}
 CRITICISED = {**{name: RECURRENT[name] for name in ("observation", "action")}, "critics": {}}
 TABLE = {"capacity_items": 5000, "limiter": {"kind": "min_size", "min_size_items": 1024}}
-ALGORITHM = "trainers.main.inputs.0.algorithm="
 
 
 def trained_by(kind: str, kwargs: dict[str, Any], *changes: str) -> ExperimentConfig:
-    whole = load(RL, [f"{ALGORITHM}{{kind: {kind}}}", *changes])
+    one = f"{{buffer: rollouts, batch_rows: 1024, algorithm: {{kind: {kind}}}}}"
+    whole = load(RL, [f"trainers.main.inputs=[{one}]", *changes])
     model = whole.models["main"].model_copy(update={"factory": "app.models.networks.policy:build", "kwargs": kwargs})
     return active(whole.model_copy(update={"models": {"main": model}}))
 
