@@ -1,5 +1,6 @@
 """From a trainer's config to the network that is trained."""
 
+import torch
 from torch import nn
 
 from app.config.strategies import DeepSpeed, Fsdp, LocalMultiGpu, package_problem
@@ -26,6 +27,8 @@ def wrap(config: TrainerConfig, module: nn.Module, place: Place) -> Trained:
     """
     if problem := package_problem(config.strategy) or precision_problem(config.precision, place.device):
         raise ConfigError(problem)
+    if place.device.type == "cuda":  # Collectives and libraries take the present device for this worker's.
+        torch.cuda.set_device(place.device)
     match config.strategy:
         case Fsdp() as settings:
             return wrap_fsdp(config, settings, module, place)
