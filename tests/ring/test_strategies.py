@@ -25,7 +25,7 @@ def test_split_training_publishes_saves_and_goes_on(strategy: str, service: Serv
     settings = (f"trainers.main.strategy.kind={strategy}", "trainers.main.optimizer.ema_decay=0.9")
     with playing(service.url, games=32), training(service, tmp_path, *settings):
         updates(service, lambda found: len(found) > 3, "updates")
-    newest = Checkpoints(tmp_path / "strategies" / "checkpoints").newest()
+    newest = Checkpoints(tmp_path / "strategies" / "checkpoints" / "main").newest()
     assert newest is not None
     saved = load_state(newest)
     assert saved.progress.trained.steps > saved.updates > 0
