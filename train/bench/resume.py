@@ -107,7 +107,7 @@ def resume_config(workers: int, port: int, config: Path) -> ExperimentConfig:
         "run.project=bench",
         "run.trial=resume",
         f"trainers.main.workers={workers}",
-        "trainers.main.num_cpus=0",
+        "trainers.main.num_cpus=0.1",  # Ray Train refuses 0.
         "trainers.main.max_restarts=1000",
         "trainers.main.checkpoints.every_s=1",
         "trainers.main.inputs.0.batch_rows=256",
