@@ -42,7 +42,7 @@ class Cluster:
         """Starts Ray; its processes inherit the environment that the learner needs.
 
         Raises:
-          ClusterError: This process already uses Ray.
+          ClusterError: This process already uses Ray, or Ray does not start.
         """
         set_env()
         # A thread that asks Ray for something after the end would else start a second cluster.
@@ -61,6 +61,8 @@ class Cluster:
                 logging_level=logging.ERROR,
                 log_to_driver=False,
             )
+        except Exception as error:  # Ray has no narrower one for a machine that is too busy.
+            raise ClusterError(f"Ray did not start: {error}") from error
         finally:
             self._processes = [child for child in psutil.Process().children() if child not in before]
         self.dashboard = f"http://{context.dashboard_url}" if context.dashboard_url else "none"

@@ -34,6 +34,7 @@ HURRY_S: Final = 1.0
 """Longest wait for MLflow when all ends early."""
 TUNE_ENV: Final = {
     "RAY_CHDIR_TO_TRIAL_DIR": "0",  # Objectives find their files where the command was started.
+    "TUNE_FUNCTION_THREAD_TIMEOUT_S": "120",  # What a trial that is stopped may take to end what it has started.
     "TUNE_DISABLE_AUTO_CALLBACK_LOGGERS": "1",  # MLflow has it all.
     "RAY_AIR_NEW_OUTPUT": "0",  # Else Ray Tune prints tables in spite of being told not to.
     "TUNE_WARN_EXCESSIVE_EXPERIMENT_CHECKPOINT_SYNC_THRESHOLD_S": "0",
@@ -113,11 +114,12 @@ class Search:
         records.best(self._plan.search.metric, best, text)
         records.close("FINISHED")
         endings = [candidate.ending for candidate in self.candidates.values()]
+        trials = self._plan.search.trials
         return SearchResult(
-            trials=len(endings),
+            trials=trials,
             finished=endings.count("finished"),
             stopped_early=endings.count("stopped"),
-            failed=endings.count("failed"),
+            failed=endings.count("failed") + trials - len(endings),
             copies=sum(candidate.copies for candidate in self.candidates.values()),
             best_trial=best.name,
             best_metric=cast("float", best.metric),
