@@ -16,6 +16,8 @@ if TYPE_CHECKING:
 
 LIMIT_S: Final = 600.0
 """Longest wait for any one thing where the config has no launch section."""
+SAVE_S: Final = 30.0
+"""Longest wait for the last checkpoint of a trainer that is ended; a further Ctrl-C cuts it short."""
 RETURN_GAMES: Final = 100
 """Newest training games that make the mean return where the config has no launch section."""
 
@@ -106,10 +108,12 @@ class Running:
         ring, pursuit = self._ring, self._pursuit
         self._ring = self._pursuit = self._config = self.session = None
         self.ports = {}
-        if pursuit is not None:
-            pursuit.close()
-        if ring is not None:
-            ring.close()
+        try:
+            if pursuit is not None:
+                pursuit.close()
+        finally:
+            if ring is not None:
+                ring.close(SAVE_S)
 
     def _start(self, config: ExperimentConfig) -> Ring:
         limit_s = config.launch.limit_s if config.launch else LIMIT_S

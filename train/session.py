@@ -156,12 +156,16 @@ class TrainingSession:
             pinned[run.model] = version
         return pinned
 
-    def abandon(self) -> None:
-        """Ends in a hurry: a trainer under way saves, and an MLflow run that is open is closed as killed."""
+    def abandon(self, save_s: float = SAVE_TIMEOUT_S) -> None:
+        """Ends in a hurry: a trainer under way saves, and an MLflow run that is open is closed as killed.
+
+        Args:
+          save_s: Longest wait for the last checkpoint.
+        """
         running = [run for run in self.runs.values() if run.running()]
         for run in running:
             run.stop()
-        end_s = time.monotonic() + SAVE_TIMEOUT_S
+        end_s = time.monotonic() + save_s
         for run in running:
             run.wait(max(0.0, end_s - time.monotonic()))
         self._end_evaluations()

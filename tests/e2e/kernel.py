@@ -1,5 +1,6 @@
 """A notebook's kernel in a test, with files of its own."""
 
+import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
@@ -40,18 +41,18 @@ class Kernel:
         reply: Mapping[str, Any] = self._client.execute_interactive(code, timeout=timeout_s, output_hook=lambda _: None)
         return reply["content"]
 
-    def run_until(self, code: str, text: str, timeout_s: float = 240.0) -> Mapping[str, Any]:
-        """Runs a cell, interrupts it as a user would once it has said so, and returns the reply."""
+    def run_until(self, code: str, pattern: str, timeout_s: float = 240.0) -> Mapping[str, Any]:
+        """Runs a cell, interrupts it as a user would once its output fits a pattern, and returns the reply."""
         seen = []
 
         def look(message: Mapping[str, Any]) -> None:
             said = str(message["content"].get("data", message["content"]))
-            if text in said and not seen:
+            if re.search(pattern, said) and not seen:
                 seen.append(said)
                 self._manager.interrupt_kernel()
 
         reply: Mapping[str, Any] = self._client.execute_interactive(code, timeout=timeout_s, output_hook=look)
-        assert seen, f"it never said {text!r}"
+        assert seen, f"it never said {pattern!r}"
         return reply["content"]
 
     def children(self) -> list[psutil.Process]:

@@ -40,7 +40,7 @@ def test_the_example_notebook_runs_from_top_to_bottom(place: Place) -> None:
 def test_ctrl_c_in_a_notebook_leaves_nothing_behind_and_the_next_cell_runs(place: Place) -> None:
     with kernel(place) as running:
         assert running.run(f"from train.experiment import Experiment\ne = {opening(place)}")["status"] == "ok"
-        ended = running.run_until("e.train()", "ticks/s")
+        ended = running.run_until("e.train()", r"updates [1-9]")
         assert (ended["status"], ended.get("ename")) == ("error", "KeyboardInterrupt")
         wait_until(lambda: not running.children(), lambda: f"{running.children()} end", 15)
         assert not listens(place.game_port)

@@ -149,13 +149,19 @@ class Ring:
                 raise LimitError(f"gave up after {self._limit_s:g} s of waiting")
             time.sleep(LOOK_S)
 
-    def close(self) -> None:
-        """Ends all processes of the cluster; a trainer under way saves first."""
-        if self._session is not None:
-            self._session.abandon()
-        if self._serve is not None:  # Ray would end this process if a thread asked it for something after the end.
-            self._serve.join(SERVE_TIMEOUT_S)
-        self._cluster.close()
+    def close(self, save_s: float | None = None) -> None:
+        """Ends all processes of the cluster; a trainer under way saves first.
+
+        Args:
+          save_s: Longest wait for that; None is in a hurry.
+        """
+        try:
+            if self._session is not None:
+                self._session.abandon(*([] if save_s is None else [save_s]))
+            if self._serve is not None:  # Ray would end this process if a thread asked it for something after the end.
+                self._serve.join(SERVE_TIMEOUT_S)
+        finally:
+            self._cluster.close()
 
     def _start_trainer(self, config: ExperimentConfig, trial: "Trial", restore: str | None) -> "TrainingSession":
         from train.session import TrainingSession  # noqa: PLC0415

@@ -81,7 +81,9 @@ class Watch(tune.Callback):
     def on_trial_complete(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """Notes that a trial has come to its end, or was stopped."""
         last = self._last.get(named(trial.trial_id))
-        whole = last is not None and last.updates >= self._search.updates
+        # One that took over from a trial at its end has nothing left to train, and reports nothing more.
+        done = max(last.updates if last else 0, int((trial.last_result or {}).get(UPDATES, 0)))
+        whole = done >= self._search.updates
         self._end(trial, "finished" if whole else "stopped", None)
 
     def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
