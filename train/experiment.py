@@ -16,7 +16,7 @@ from app.config.slots import refuse_if_too_big, slots
 from app.config.usable import refuse_unusable
 from app.errors import CheckpointError, ConfigError
 from app.home import state_root
-from app.models.checkpoints import CHECKPOINTS, LATEST, whole_checkpoints
+from app.models.checkpoints import LATEST, trainer_folder, whole_checkpoints
 from app.models.pool import CLONES
 from app.stores.mlflow_connection import check, tracking_uri
 from app.stores.model_sources import ModelSources
@@ -220,7 +220,8 @@ class Experiment:
         pinned = session.pin()
         self._running.finish(session)
         told = session.trial.metrics.progress(launch.goal.training_games if launch else RETURN_GAMES)
-        saved = whole_checkpoints(self.home / self.config.run.trial / CHECKPOINTS)
+        trial = self.home / self.config.run.trial
+        saved = [folder[-1] for name in session.runs if (folder := whole_checkpoints(trainer_folder(trial, name)))]
         return TrainResult(
             solved=solved is not None,
             updates=told.updates,
@@ -229,7 +230,7 @@ class Experiment:
             mean_return=told.mean_return,
             evaluation=None if solved is None else evaluation_of(solved[0], shown(solved[1])),
             weights=shown(pinned),
-            checkpoint=f"{CHECKPOINTS}/{saved[-1].name}" if saved else None,
+            checkpoints=tuple(str(newest.relative_to(trial)) for newest in saved),
             seconds=round(progress.elapsed_s(), 1),
         )
 

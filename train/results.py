@@ -68,8 +68,8 @@ class TrainResult(Result):
     """The one that reached the goal."""
     weights: str
     """Newest published version of each model that is trained."""
-    checkpoint: str | None
-    """Newest checkpoint, as ``restore`` takes it; None where nothing was saved."""
+    checkpoints: tuple[str, ...]
+    """Newest checkpoint of each trainer, as ``restore`` takes it."""
     seconds: float
 
 
@@ -113,4 +113,6 @@ def _shown(value: object) -> str:
         return f"{value:.4g}"
     if isinstance(value, Result):
         return ", ".join(f"{field.name} {_shown(getattr(value, field.name))}" for field in fields(value))
+    if isinstance(value, tuple):
+        return ", ".join(_shown(item) for item in value)
     return "-" if value is None else str(value)

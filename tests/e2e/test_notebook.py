@@ -44,5 +44,5 @@ def test_ctrl_c_in_a_notebook_leaves_nothing_behind_and_the_next_cell_runs(place
         assert (ended["status"], ended.get("ename")) == ("error", "KeyboardInterrupt")
         wait_until(lambda: not running.children(), lambda: f"{running.children()} end", 15)
         assert not listens(place.game_port)
-        saved = "from app.models.checkpoints import whole_checkpoints as w\nassert w(e.home / 'rl' / 'checkpoints')"
+        saved = "from app.models.checkpoints import whole_checkpoints as w\nassert w(e.home / 'rl' / 'checkpoints' / 'main')"
         assert running.run(saved)["status"] == "ok"

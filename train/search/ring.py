@@ -17,7 +17,7 @@ from app.config.active import active
 from app.config.root import ExperimentConfig
 from app.errors import ConfigError, SparringError
 from app.home import ensure, state_root
-from app.models.checkpoints import CHECKPOINTS, updates_of, whole_checkpoints
+from app.models.checkpoints import trainer_folder, updates_of, whole_checkpoints
 from app.stores.host import close_hosts
 from app.stores.names import namespace_of
 from app.types import Purpose
@@ -82,7 +82,8 @@ class RingTrial:
         self._config = config
         self._restore = restore
         self._name = f"search-{config.run.trial}"
-        self._folder = state_root(config.run.project) / config.run.trial / CHECKPOINTS
+        trial = state_root(config.run.project) / config.run.trial
+        self._folder = trainer_folder(trial, next(iter(config.trainers)))
         self._closing = contextlib.ExitStack()
         self._reported = -1
 

@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
-from app.config.search import Value
+from app.config.search import Pbt, SearchConfig, Value
 from app.errors import SparringError
 from app.home import START_FORMAT, ensure, state_root, trial_root
 from app.plugins import load_plugin
@@ -27,7 +27,7 @@ SLOT: Final = "search_trial"
 Ray Tune's own bound counts trials that wait for others as well, and would stop a population or HyperBand for ever.
 """
 CHECKPOINTS_KEPT: Final = 4
-"""Newest checkpoints of a trial: a population copies one that is a few reports old."""
+"""Newest checkpoints of a trial that stay."""
 LOOK_S: Final = 0.1
 """Seconds between two looks at whatever is waited for."""
 HURRY_S: Final = 1.0
@@ -154,7 +154,7 @@ def _fit(plan: SearchPlan, watch: "Watch", folder: Path) -> None:
     from train.search.watch import named  # noqa: PLC0415
 
     search = plan.search
-    trainable = tune.with_resources(tune.with_parameters(train_trial, plan=plan), {"CPU": 0, SLOT: 1})
+    trainable = tune.with_resources(tune.with_parameters(train_trial, plan=plan, folder=folder), {"CPU": 0, SLOT: 1})
     tuner = tune.Tuner(
         trainable,
         param_space=drawn(search),
@@ -170,7 +170,7 @@ def _fit(plan: SearchPlan, watch: "Watch", folder: Path) -> None:
         run_config=tune.RunConfig(
             name=folder.name,
             storage_path=str(folder.parent),
-            checkpoint_config=tune.CheckpointConfig(num_to_keep=CHECKPOINTS_KEPT),
+            checkpoint_config=tune.CheckpointConfig(num_to_keep=_kept(search)),
             callbacks=[watch],
             verbose=0,
         ),
@@ -178,14 +178,32 @@ def _fit(plan: SearchPlan, watch: "Watch", folder: Path) -> None:
     tuner.fit()
 
 
-def train_trial(values: Mapping[str, Value], plan: SearchPlan) -> None:
-    """Trains one trial; Ray Tune calls it in a process of the trial's own."""
+def _kept(search: SearchConfig) -> int | None:
+    """Returns how many checkpoints of a trial stay; None keeps all.
+
+    A member of a population takes over what another had when they were compared, however far that has come since.
+    """
+    return None if isinstance(search.scheduler, Pbt) else CHECKPOINTS_KEPT
+
+
+def train_trial(values: Mapping[str, Value], plan: SearchPlan, folder: Path) -> None:
+    """Trains one trial; Ray Tune calls it in a process of the trial's own.
+
+    Args:
+      values: What it tries.
+      plan: What it is part of.
+      folder: Holds a folder for each trial.
+    """
     from ray import tune  # noqa: PLC0415
 
-    from train.search.trial import tune_trial  # noqa: PLC0415
+    from train.search.trial import FAILURE, tune_trial  # noqa: PLC0415
     from train.search.watch import named  # noqa: PLC0415
 
     name = named(str(tune.get_context().get_trial_id()))
     objective = cast("Objective", load_plugin(plan.search.objective))
-    with tune_trial(name, plan.search) as trial:
-        objective(plan.config_of(name, values), trial)
+    try:
+        with tune_trial(name, plan.search) as trial:
+            objective(plan.config_of(name, values), trial)
+    except Exception as error:
+        (ensure(folder / name) / FAILURE).write_text(f"{type(error).__name__}: {error}", encoding="utf-8")
+        raise

@@ -16,6 +16,8 @@ UPDATES: Final = "updates"
 """Reported number of updates, by which schedulers count time."""
 COPIED_FROM: Final = "copied_from"
 """Reported trial whose weights this one goes on from since its last start; "" for its own."""
+FAILURE: Final = "failure"
+"""File of a trial's folder that says why it failed."""
 WRITER: Final = "trial"
 """File of a checkpoint that names the trial that wrote it."""
 

@@ -1,6 +1,5 @@
 """Follows the trials of a search as Ray Tune tells of them."""
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -13,7 +12,7 @@ from app.config.root import ExperimentConfig
 from app.config.search import SearchConfig, Value
 from train.search.records import Records
 from train.search.result import Candidate, Ending
-from train.search.trial import COPIED_FROM, UPDATES
+from train.search.trial import COPIED_FROM, FAILURE, UPDATES
 
 
 class Watch(tune.Callback):
@@ -88,7 +87,8 @@ class Watch(tune.Callback):
 
     def on_trial_error(self, iteration: int, trials: list[Trial], trial: Trial, **info: Any) -> None:
         """Notes that a trial has failed."""
-        self._end(trial, "failed", cause(str(trial.get_error() or "unknown")))
+        told = self._folder / named(trial.trial_id) / FAILURE
+        self._end(trial, "failed", told.read_text(encoding="utf-8") if told.is_file() else "its process is gone")
 
     def _end(self, trial: Trial, ending: Ending, error: str | None) -> None:
         name = named(trial.trial_id)
@@ -98,7 +98,6 @@ class Watch(tune.Callback):
         self._tell(f"{name} {ending} after {candidate.updates} updates{f': {error}' if error else ''}")
 
 
-_ERROR: Final = re.compile(r"[A-Za-z_][\w.]*(Error|Exception)\b")
 _TUNES_OWN: Final = {"time_this_iter_s", "time_total_s", "time_since_restore"}
 """Numbers that Ray Tune adds to each report."""
 
@@ -118,10 +117,3 @@ def shown(values: Mapping[str, Value]) -> str:
         f"{path.rpartition('.')[2]} {value:.4g}" if isinstance(value, float) else f"{path.rpartition('.')[2]} {value}"
         for path, value in values.items()
     )
-
-
-def cause(trace: str) -> str:
-    """Returns what a trial failed of: the end of a trace, without the places in the code."""
-    lines = trace.strip().splitlines()
-    begins = [place for place, line in enumerate(lines) if _ERROR.match(line)]
-    return "\n".join(lines[begins[-1] :] if begins else lines[-1:])
