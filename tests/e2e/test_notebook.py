@@ -8,6 +8,8 @@ import nbformat
 import pytest
 from nbclient import NotebookClient
 
+from app.models.checkpoints import whole_checkpoints
+
 from .commands import ROOT, Place, listens, wait_until
 from .kernel import kernel
 
@@ -44,5 +46,6 @@ def test_ctrl_c_in_a_notebook_leaves_nothing_behind_and_the_next_cell_runs(place
         assert (ended["status"], ended.get("ename")) == ("error", "KeyboardInterrupt")
         wait_until(lambda: not running.children(), lambda: f"{running.children()} end", 15)
         assert not listens(place.game_port)
-        saved = "from app.models.checkpoints import whole_checkpoints as w\nassert w(e.home / 'rl' / 'checkpoints' / 'main')"
-        assert running.run(saved)["status"] == "ok"
+        folder = place.folder / "sparring" / "cartpole" / "rl" / "checkpoints" / "main"
+        assert whole_checkpoints(folder)
+        assert running.run("e.check()")["status"] == "ok"
