@@ -45,7 +45,7 @@ class BufferConfig(Process):
     heartbeat_s: float = Field(5.0, gt=0, le=15)
     """Seconds without a batch after which the workers get an empty one, so that none waits for ever."""
 
-    ticket_mb: float = Field(0.25, gt=0)
+    ticket_mb: float = Field(0.125, gt=0)
     """Size in MiB from which on a batch travels as a reference beside the stream instead of through it."""
 
     @property

@@ -57,7 +57,7 @@ class TimedBuffer(Buffer):
         return taken
 
     def taken_ns(self) -> dict[int, int]:
-        """Returns when each batch left the buffer, in Unix nanoseconds; none of those that were asked for by ``ask``."""
+        """Returns when each batch left the buffer, in Unix nanoseconds; none where ``ask`` was used."""
         if not Path(self._times).exists():
             return {}
         lines = Path(self._times).read_text(encoding="ascii").splitlines()
