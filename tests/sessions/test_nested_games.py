@@ -103,7 +103,8 @@ async def test_rows_hold_the_state_before_each_tick_and_the_bootstrap_row_the_on
     assert column(rows, "observation/step") == [[1], [2], [3], [4], [5], [5], [6], [7]]
     assert column(rows, "observation/seen/0")[-1] == [6, 249]
     assert column(rows, "value")[:4] == [0, 1, 3, 6]  # Of the state before the tick, as the model saw it.
-    assert column(rows, "action_mask/pick/0") == [[1, 0, 1]] * 8
+    # The stop says nothing of what would be allowed behind it: everything is.
+    assert column(rows, "action_mask/pick/0") == [[1, 0, 1]] * 7 + [[1, 1, 1]]
     assert column(rows, "action_mask/pick/1") == [[1, 1]] * 8
     assert "action_mask/go" not in rows
     steps = [at for at, kind in enumerate(column(rows, "kind")) if kind == RowKind.STEP]
