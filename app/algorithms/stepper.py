@@ -32,31 +32,6 @@ class Stepper(Protocol):
         """
 
 
-class PlainStepper:
-    """One optimizer step a minibatch; the module itself averages gradients where there are several workers."""
-
-    def __init__(self, module: nn.Module, optimizer: Optimizer, max_grad_norm: float) -> None:
-        """Makes a stepper.
-
-        Args:
-          module: Its parameters are changed.
-          optimizer: Of the module's parameters.
-          max_grad_norm: Gradients are scaled down to this norm.
-        """
-        self._parameters = list(module.parameters())
-        self._optimizer = optimizer
-        self._max_grad_norm = max_grad_norm
-
-    def step(self, loss: Tensor) -> float:
-        """Takes one step; see ``Stepper``."""
-        self._optimizer.zero_grad(set_to_none=True)
-        loss.backward()  # type: ignore[no-untyped-call]
-        norm = nn.utils.clip_grad_norm_(self._parameters, self._max_grad_norm)
-        if norm.isfinite():
-            self._optimizer.step()
-        return float(norm)
-
-
 @dataclass(frozen=True, slots=True)
 class StepSettings:
     """How gradients become optimizer steps."""

@@ -9,11 +9,11 @@ from torch import Tensor
 
 from app.algorithms.critic_learner import CriticLearner, Rule
 from app.algorithms.critic_rules import ImplicitQ, SoftActorCritic, TwinDelayed
-from app.algorithms.stepper import PlainStepper
 from app.algorithms.target_network import TargetSettings
 from app.errors import CheckpointError, NonFiniteLossError
 from app.models.networks.actor_critics import ActorCritics
 from app.models.networks.policy import build
+from tests.plain_stepper import plain_stepper
 
 from .transitions import BEST, LENGTH, chain, transitions
 
@@ -47,7 +47,7 @@ def learner_of(
     module: ActorCritics, rule: Rule, rate: float = 0.02, *, adam: bool = True, workers: int = 1
 ) -> CriticLearner:
     kind = torch.optim.Adam if adam else torch.optim.SGD
-    stepper = PlainStepper(module, kind(module.parameters(), rate), 1e9)
+    stepper = plain_stepper(module, kind(module.parameters(), rate), 1e9)
     target = TargetSettings(None, 0.2)
     return CriticLearner(module, module.spec, stepper, rule, target, 1, workers, lambda x: x)
 

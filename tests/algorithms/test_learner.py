@@ -13,11 +13,11 @@ from app.algorithms.gae import gae
 from app.algorithms.imitation import Cloning
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.ppo import ClippedPolicy
-from app.algorithms.stepper import PlainStepper
 from app.errors import CheckpointError, NonFiniteLossError
 from app.models.distributions.categorical import choose, log_softmax
 from app.models.module import spec_of
 from app.types import RowKind
+from tests.plain_stepper import plain_stepper
 from tests.small_policy import small_policy
 
 SETTINGS = PolicySettings(
@@ -78,7 +78,7 @@ def identity(x: Tensor) -> Tensor:
 def learner_of(
     module: nn.Module, settings: PolicySettings = SETTINGS, rate: float = RATE, max_grad_norm: float = 1e9
 ) -> PolicyLearner:
-    stepper = PlainStepper(module, torch.optim.SGD(module.parameters(), rate), max_grad_norm)
+    stepper = plain_stepper(module, torch.optim.SGD(module.parameters(), rate), max_grad_norm)
     return PolicyLearner(module, spec_of(module), stepper, settings, 1, identity)
 
 
@@ -248,7 +248,7 @@ def test_the_mask_of_acting_is_the_mask_of_learning() -> None:
 
 def test_a_learner_finds_the_better_arm() -> None:
     module = small_policy()
-    stepper = PlainStepper(module, torch.optim.Adam(module.parameters(), 0.05), 1e9)
+    stepper = plain_stepper(module, torch.optim.Adam(module.parameters(), 0.05), 1e9)
     learner = PolicyLearner(module, spec_of(module), stepper, replace(SETTINGS, epochs=4), 1, identity)
     rng = np.random.default_rng(0)
     observation = np.ones((64, 2), np.float32)
@@ -293,7 +293,7 @@ class Workers:
         module = self.modules[rank]
         for parameter in module.parameters():
             parameter.register_post_accumulate_grad_hook(self._averaging(rank))
-        stepper = PlainStepper(module, torch.optim.SGD(module.parameters(), RATE), self.max_grad_norm)
+        stepper = plain_stepper(module, torch.optim.SGD(module.parameters(), RATE), self.max_grad_norm)
         return PolicyLearner(
             module, spec_of(module), stepper, settings, len(self.modules), lambda x: self._sum(rank, x)
         )

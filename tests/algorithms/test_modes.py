@@ -11,7 +11,6 @@ from app.algorithms.imitation import Cloning
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.ppo import ClippedPolicy
-from app.algorithms.stepper import PlainStepper
 from app.algorithms.worth import PolicyLoss
 from app.models.module import spec_of, to_arrays
 from app.models.networks.normaliser import Normaliser
@@ -26,6 +25,7 @@ from app.replay.samplers import OldestFirst
 from app.replay.sequences import Sequences
 from app.replay.table import Table
 from app.types import RowKind, Rows, Version
+from tests.plain_stepper import plain_stepper
 
 LOSSES: dict[str, PolicyLoss] = {"ppo": ClippedPolicy(0.2, 0.5, 0.01), "cloning": Cloning(0.5, 20.0, 0.5, 0.0)}
 MEMORIES = {"without a state": None, "with a state": {"kind": "gru", "units": 4}}
@@ -81,7 +81,7 @@ def from_file(rows: Rows, spec: ModelSpec) -> Rows:
 
 
 def learned(module: nn.Module, rows: Rows, loss: PolicyLoss) -> Learned:
-    stepper = PlainStepper(module, torch.optim.SGD(module.parameters(), 0.1), 1e9)
+    stepper = plain_stepper(module, torch.optim.SGD(module.parameters(), 0.1), 1e9)
     settings = PolicySettings(Gae(0.9, 0.9), loss, True, 2, 1, SequenceSettings(16, 0))
     learner = PolicyLearner(module, spec_of(module), stepper, settings, 1, lambda x: x)
     batch: dict[str, Tensor] = {name: torch.from_numpy(np.ascontiguousarray(column)) for name, column in rows.items()}

@@ -8,13 +8,13 @@ from app.algorithms.estimators import Gae
 from app.algorithms.gae import gae
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.ppo import ClippedPolicy
-from app.algorithms.stepper import PlainStepper
 from app.models.distributions.categorical import Categorical
 from app.models.distributions.gaussian import Gaussian
 from app.models.module import PolicyOutput
 from app.models.spec import ArraySpec, ModelSpec
 from app.replay.rows import empty_batch
 from app.types import RowKind
+from tests.plain_stepper import plain_stepper
 
 RATE = 0.1
 SETTINGS = PolicySettings(Gae(0.9, 0.8), ClippedPolicy(0.2, 0.5, 0.01), normalise=True, epochs=1, minibatches=1)
@@ -85,7 +85,7 @@ def test_a_nested_update_is_the_flat_one_by_hand() -> None:
     expected = step_by_hand(module, batch)
     before = parameters_of(module)
     optimizer = torch.optim.SGD(module.parameters(), RATE)
-    PolicyLearner(module, module.spec, PlainStepper(module, optimizer, 1e9), SETTINGS, 1, lambda x: x).update(
+    PolicyLearner(module, module.spec, plain_stepper(module, optimizer, 1e9), SETTINGS, 1, lambda x: x).update(
         batch, torch.Generator()
     )
     torch.testing.assert_close(parameters_of(module), expected)

@@ -13,13 +13,13 @@ from app.algorithms.estimators import Gae
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.passes import SequencePass, SequenceSettings, windows
 from app.algorithms.ppo import ClippedPolicy
-from app.algorithms.stepper import PlainStepper
 from app.models.distributions.categorical import Categorical
 from app.models.module import PolicyOutput
 from app.models.networks.policy import Policy, build
 from app.models.spec import ArraySpec, ModelSpec
 from app.replay.rows import empty_batch
 from app.types import RowKind
+from tests.plain_stepper import plain_stepper
 
 FULL, TERMINATED = int(RowKind.FULL), int(RowKind.TERMINATED)
 
@@ -138,7 +138,7 @@ def test_gradients_are_those_of_the_network_unrolled_in_time() -> None:
 
 
 def learner_of(module: Policy, sequences: SequenceSettings | None) -> PolicyLearner:
-    stepper = PlainStepper(module, torch.optim.Adam(module.parameters(), 0.02), 1.0)
+    stepper = plain_stepper(module, torch.optim.Adam(module.parameters(), 0.02), 1.0)
     settings = PolicySettings(Gae(0.9, 0.9), ClippedPolicy(0.2, 0.5, 0.0), True, 4, 2, sequences)
     return PolicyLearner(module, module.spec, stepper, settings, 1, lambda x: x)
 

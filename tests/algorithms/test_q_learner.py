@@ -9,11 +9,11 @@ from hypothesis import strategies as st
 from torch import Tensor
 
 from app.algorithms.q_learner import Epsilon, QLearner, QSettings
-from app.algorithms.stepper import PlainStepper
 from app.algorithms.target_network import TargetSettings
 from app.errors import CheckpointError, NonFiniteLossError
 from app.models.networks.policy import build
 from app.models.networks.q_network import QNetwork
+from tests.plain_stepper import plain_stepper
 
 from .transitions import BEST, LENGTH, chain, transitions
 
@@ -38,7 +38,7 @@ def network(q: dict[str, Any] | None = None, inputs: int = LENGTH + 1, choices: 
 
 def learner_of(module: QNetwork, of: QSettings = SETTINGS, rate: float = 0.05, *, adam: bool = True) -> QLearner:
     kind = torch.optim.Adam if adam else torch.optim.SGD
-    stepper = PlainStepper(module, kind(module.parameters(), rate), 1e9)
+    stepper = plain_stepper(module, kind(module.parameters(), rate), 1e9)
     return QLearner(module, module.spec, stepper, of, 1, lambda x: x)
 
 
@@ -195,7 +195,7 @@ def test_a_policy_is_refused_with_what_is_allowed() -> None:
         QLearner(
             policy,
             policy.spec,
-            PlainStepper(policy, torch.optim.SGD(policy.parameters()), 1.0),
+            plain_stepper(policy, torch.optim.SGD(policy.parameters()), 1.0),
             SETTINGS,
             1,
             lambda x: x,

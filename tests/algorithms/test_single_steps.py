@@ -11,13 +11,13 @@ from app.algorithms.critic_learner import CriticLearner
 from app.algorithms.critic_rules import ImplicitQ
 from app.algorithms.q_learner import Epsilon, QLearner, QSettings
 from app.algorithms.single_steps import single_steps
-from app.algorithms.stepper import PlainStepper
 from app.algorithms.target_network import TargetSettings
 from app.models.module import spec_of
 from app.models.networks.policy import build
 from app.replay.n_step import n_step
 from app.replay.rows import empty_batch
 from app.types import RowKind, Rows
+from tests.plain_stepper import plain_stepper
 
 GAMMA = 0.7
 ENDS = [RowKind.FULL, RowKind.TERMINATED, RowKind.TRUNCATED, RowKind.LOST]
@@ -54,7 +54,7 @@ def test_single_steps_are_those_of_a_table(lengths: list[tuple[int, RowKind]]) -
 
 
 def learner_of(kind: str, module: torch.nn.Module) -> Learner:
-    stepper, target = PlainStepper(module, torch.optim.SGD(module.parameters(), 0.1), 1e9), TargetSettings(None, 0.1)
+    stepper, target = plain_stepper(module, torch.optim.SGD(module.parameters(), 0.1), 1e9), TargetSettings(None, 0.1)
     if kind == "q":
         settings = QSettings(target, True, 1.0, Epsilon(0.0, 0.0, 1), 1, gamma=GAMMA)
         return QLearner(module, spec_of(module), stepper, settings, 1, lambda x: x)

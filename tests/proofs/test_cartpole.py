@@ -8,11 +8,11 @@ import pytest
 import torch
 from torch import nn
 
-from app.algorithms.stepper import PlainStepper
 from app.config.algorithms import Algorithm, Bc, Marwil
 from app.models.module import spec_of
 from app.models.networks.policy import build
 from app.types import Rows
+from tests.plain_stepper import plain_stepper
 from train.learning import learner_of
 
 from .experts import balances, recorded
@@ -38,7 +38,7 @@ def test_dqn_needs_no_more_steps_than_its_peers() -> None:
 
 def taught(module: nn.Module, rows: Rows, algorithm: Algorithm, updates: int) -> float:
     """Returns the mean return of 50 evaluated games after so many updates on the same rows."""
-    stepper = PlainStepper(module, torch.optim.Adam(module.parameters(), 1e-3, fused=True), 1.0)
+    stepper = plain_stepper(module, torch.optim.Adam(module.parameters(), 1e-3, fused=True), 1.0)
     learner = learner_of(algorithm, len(rows["kind"]), module, spec_of(module), stepper, 1, lambda x: x)
     batch = tensors(rows)
     for update in range(updates):

@@ -10,7 +10,6 @@ from pydantic import TypeAdapter
 from app.algorithms.critic_learner import CriticLearner
 from app.algorithms.learner import PolicyLearner
 from app.algorithms.q_learner import QLearner
-from app.algorithms.stepper import PlainStepper
 from app.config.algorithms import Algorithm, TrajectoryAlgorithm
 from app.config.off_policy import TransitionAlgorithm
 from app.model_check import untrainable
@@ -19,6 +18,7 @@ from app.models.networks.policy import build
 from app.replay.n_step import n_step
 from app.replay.rows import empty_batch
 from app.types import RowKind, Rows
+from tests.plain_stepper import plain_stepper
 from train.learning import learner_of
 
 NUMBERS = {"shape": [2], "low": -1, "high": 1}
@@ -53,7 +53,7 @@ def test_an_algorithm_learns_from_what_its_buffer_hands_out(kind: str) -> None:
     algorithm: Algorithm = TypeAdapter(Algorithm).validate_python({"kind": kind, "minibatch_rows": 5})
     module = module_for(kind)
     assert untrainable(algorithm, module) is None
-    stepper = PlainStepper(module, torch.optim.SGD(module.parameters(), 0.01), 10.0)
+    stepper = plain_stepper(module, torch.optim.SGD(module.parameters(), 0.01), 10.0)
     learner = learner_of(algorithm, 20, module, spec_of(module), stepper, 1, lambda x: x)
     assert type(learner) is LEARNERS.get(kind, PolicyLearner)
     rows = rows_for(module) if kind not in MODELS else n_step(rows_for(module), 1, 0.9)

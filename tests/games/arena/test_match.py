@@ -6,7 +6,6 @@ from app.agents.outbox import Outbox
 from app.algorithms.estimators import Gae
 from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.ppo import ClippedPolicy
-from app.algorithms.stepper import PlainStepper
 from app.errors import BadPayloadError
 from app.games.arena.arena_pb2 import Command, TickOutput
 from app.games.arena.game import Side
@@ -16,6 +15,7 @@ from app.games.arena.observation import FEATURES
 from app.models.module import build_module, to_arrays
 from app.replay.rows import empty_batch
 from app.types import Purpose, RowKind
+from tests.plain_stepper import plain_stepper
 
 from .in_process import ArenaService
 
@@ -125,7 +125,7 @@ async def test_the_network_learns_from_played_games_with_finite_numbers() -> Non
     module = build_module("app.games.arena.model:build", {}, seed=0)
     before = to_arrays(module)
     settings = PolicySettings(Gae(0.99, 0.95), ClippedPolicy(0.2, 0.5, 0.01), True, epochs=2, minibatches=2)
-    stepper = PlainStepper(module, torch.optim.Adam(module.parameters(), 1e-3), 0.5)
+    stepper = plain_stepper(module, torch.optim.Adam(module.parameters(), 1e-3), 0.5)
     learner = PolicyLearner(module, spec, stepper, settings, 1, lambda x: x)
     metrics = learner.update(batch, torch.Generator().manual_seed(0)).metrics
     assert metrics["optimizer_steps"] == 4
