@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from app.config.algorithms import Algorithm, Ppo
+from app.config.algorithms import Algorithm, Ppo, TrajectoryAlgorithm
 from app.config.base import Config, Name, Process
 from app.config.checkpoints import CheckpointsConfig
 from app.config.evaluating import EvaluationConfig
@@ -13,6 +13,7 @@ from app.config.strategies import (
     Ddp,
     DeepSpeed,
     ElasticWorkers,
+    Fsdp,
     LocalMultiGpu,
     Precision,
     Strategy,
@@ -122,6 +123,16 @@ class TrainerConfig(Process):
             raise ValueError(
                 f"each worker reads a part of the sources {', '.join(sources)}, so their number must stay, got a range "
                 "of workers, allowed: a number"
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _network_is_whole(self) -> "TrainerConfig":
+        apart = [one.algorithm.kind for one in self.inputs if not isinstance(one.algorithm, TrajectoryAlgorithm)]
+        if apart and isinstance(self.strategy, Fsdp | DeepSpeed):
+            raise ValueError(
+                f"{apart[0]} asks parts of the network alone, which strategy {self.strategy.kind} does not put "
+                "together; allowed are ddp and local_multi_gpu"
             )
         return self
 

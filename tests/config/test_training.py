@@ -46,3 +46,10 @@ def test_a_range_of_workers_is_counted_at_its_largest() -> None:
 def test_a_range_is_refused_where_the_number_must_stay(settings: dict[str, object], reason: str) -> None:
     with pytest.raises(ValidationError, match=reason):
         trainer(**settings)
+
+
+@pytest.mark.parametrize("strategy", [{"kind": "fsdp"}, {"kind": "deepspeed", "stage": 2}])
+def test_parts_of_a_network_that_is_split_are_not_asked_alone(strategy: dict[str, object]) -> None:
+    inputs = [{"buffer": "rows", "algorithm": {"kind": "dqn"}}]
+    with pytest.raises(ValidationError, match="dqn asks parts of the network alone, which strategy"):
+        TrainerConfig.model_validate({"model": "main", "inputs": inputs, "workers": 2, "strategy": strategy})
