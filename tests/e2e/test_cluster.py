@@ -45,7 +45,7 @@ def test_a_job_trains_what_the_service_plays_and_leaves_a_champion(machine: Mach
     stopped = place.run("ray", "job", "stop", name, **machine.reach)
     assert stopped.returncode == 0, stopped.stderr
     job.process.wait(60)
-    assert "registered model version 1 as the champion" in job.output, job.output
+    assert "registered version 1 of main as the champion" in job.output, job.output
     root = place.folder / "sparring" / "cartpole"
     folder = ModelRegistry(tracking_uri(None, root), root).download("models:/cartpole.main@champion", place.folder)
     assert json.loads((folder / "model.json").read_text())["factory"] == "app.games.cartpole.model:build"
