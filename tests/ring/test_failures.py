@@ -75,7 +75,7 @@ def test_a_reward_without_bound_ends_training_and_earlier_weights_are_played_on(
 
 def test_a_checkpoint_that_cannot_be_written_ends_training_with_its_path(service: Service, tmp_path: Path) -> None:
     blocked = tmp_path / "failures" / "checkpoints" / "main"
-    blocked.parent.mkdir()
+    blocked.parent.mkdir(parents=True)
     blocked.write_text("a file where the folder should be")  # Permissions do not stop root.
     told = failure(service, tmp_path, "trainers.main.max_updates=2")
     assert f"cannot write checkpoint {blocked}" in told
