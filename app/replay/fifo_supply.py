@@ -48,10 +48,10 @@ class FifoSupply:
         Raises:
           ValueError: The columns differ in length, or the last row is a step.
         """
-        size = check_ended(rows)
-        if self._one_version and not self._is_newest(rows, size):
-            return True
-        room = self._fifo.room_rows()
+        check_ended(rows)
+        if self._one_version:
+            rows = self._of_newest_version(rows)
+        size, room = len(rows["kind"]), self._fifo.room_rows()
         if self._when_full is WhenFull.DROP_OLDEST or size <= room:
             self._fifo.insert(rows, drop_oldest=self._when_full is WhenFull.DROP_OLDEST)
             return True
@@ -101,20 +101,22 @@ class FifoSupply:
         """Takes over what another queue held."""
         self._fifo.load_state_dict(state)
 
-    def _is_newest(self, rows: Rows, size: int) -> bool:
-        """Drops the rows of older versions that are held, or else the push that is of one, and counts them."""
-        if not size:
-            return False
-        version = Version(int(rows["generation"][-1]), int(rows["version"][-1]))
-        if version < self._newest:
-            self._fifo.counts.inserted += size
-            self._fifo.counts.dropped += size
-            return False
-        if version > self._newest:
+    def _of_newest_version(self, rows: Rows) -> Rows:
+        """Returns the trajectories of the newest version; those of older ones are dropped, here and in the queue."""
+        versions = rows["generation"].astype(np.int64) << 32 | rows["version"]  # A trajectory is of one alone.
+        if not len(versions):
+            return rows
+        highest = int(versions.max())
+        newest = Version(highest >> 32, highest & 0xFFFFFFFF)
+        if newest > self._newest:
             self._fifo.clear()
-            self._newest, self._of_newest = version, 0
-        self._of_newest += size
-        return True
+            self._newest, self._of_newest = newest, 0
+        wanted = versions == (self._newest.generation << 32 | self._newest.number)
+        older = int((~wanted).sum())
+        self._fifo.counts.inserted += older
+        self._fifo.counts.dropped += older
+        self._of_newest += int(wanted.sum())
+        return rows if not older else {name: column[wanted] for name, column in rows.items()}
 
 
 def _whole_rows(rows: Rows, room: int) -> int:

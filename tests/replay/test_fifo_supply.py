@@ -135,7 +135,8 @@ def test_where_games_wait_rows_of_older_versions_are_dropped_and_what_is_missing
     assert (queue.stats().held, queue.stats().dropped) == (3, 5)
     queue.insert(of_version(4, 0))
     assert (queue.stats().held, queue.stats().dropped) == (3, 9)
-    queue.insert(of_version(5, 1))
+    queue.insert(joined([of_version(2, 0), of_version(5, 1)]))  # Sent together, as they came.
+    assert (queue.stats().held, queue.stats().dropped) == (8, 11)
     assert queue.missing() == (Version(1, 1), 0)
     assert queue.draw() is not None
     assert queue.missing() == (Version(1, 1), 0)  # Learned from is not missing.
