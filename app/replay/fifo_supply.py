@@ -116,7 +116,10 @@ class FifoSupply:
         self._fifo.counts.inserted += older
         self._fifo.counts.dropped += older
         self._of_newest += int(wanted.sum())
-        return rows if not older else {name: column[wanted] for name, column in rows.items()}
+        if not older:
+            return rows
+        newest_rows: Rows = {name: column[wanted] for name, column in rows.items()}
+        return newest_rows
 
 
 def _whole_rows(rows: Rows, room: int) -> int:
