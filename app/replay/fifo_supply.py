@@ -103,7 +103,8 @@ class FifoSupply:
 
     def _of_newest_version(self, rows: Rows) -> Rows:
         """Returns the trajectories of the newest version; those of older ones are dropped, here and in the queue."""
-        versions = rows["generation"].astype(np.int64) << 32 | rows["version"]  # A trajectory is of one alone.
+        # A trajectory is of one version alone.
+        versions = np.left_shift(rows["generation"].astype(np.int64), 32) + rows["version"].astype(np.int64)
         if not len(versions):
             return rows
         highest = int(versions.max())
@@ -111,7 +112,7 @@ class FifoSupply:
         if newest > self._newest:
             self._fifo.clear()
             self._newest, self._of_newest = newest, 0
-        wanted = versions == (self._newest.generation << 32 | self._newest.number)
+        wanted = versions == ((self._newest.generation << 32) + self._newest.number)
         older = int((~wanted).sum())
         self._fifo.counts.inserted += older
         self._fifo.counts.dropped += older
