@@ -79,9 +79,12 @@ def log_softmax(logits: Floats, mask: NDArray[np.bool_] | None = None) -> Floats
         if not mask.any(axis=1).all():
             raise ValueError("an action mask must allow at least one action in each row")
         logits = np.where(mask, logits, -np.inf).astype(np.float32)
+    # Ufuncs by their own reductions: after a large network the caches are cold, and each layer of Python is dear.
     with np.errstate(over="ignore"):  # What is so far below the largest is -inf.
-        shifted = logits - logits.max(axis=1, keepdims=True)
-        return np.asarray(shifted - np.log(np.exp(shifted).sum(axis=1, keepdims=True)), np.float32)
+        shifted = np.subtract(logits, np.maximum.reduce(logits, 1, keepdims=True))
+        sums = np.add.reduce(np.exp(shifted), 1, keepdims=True)
+        found: Floats = np.subtract(shifted, np.log(sums, sums), shifted)
+    return found
 
 
 def choose(log_probs: Floats, uniforms: NDArray[np.float64]) -> NDArray[np.int64]:
@@ -91,11 +94,12 @@ def choose(log_probs: Floats, uniforms: NDArray[np.float64]) -> NDArray[np.int64
       log_probs: Log-probabilities, [B, A].
       uniforms: A number in [0, 1) per row, [B]; NaN takes the most probable action.
     """
-    reached = np.exp(log_probs.astype(np.float64)).cumsum(axis=1)
-    reached /= reached[:, -1:]  # So that rounding never leaves the last action unreachable.
-    chosen: NDArray[np.int64] = (reached <= uniforms[:, None]).sum(axis=1)
+    reached = np.add.accumulate(np.exp(log_probs, dtype=np.float64), 1)
+    # By the sum, so that rounding never leaves the last action unreachable.
+    beyond = np.less_equal(np.divide(reached, reached[:, -1:], reached), uniforms[:, None])
+    chosen: NDArray[np.int64] = np.add.reduce(beyond, 1, np.int64)
     greedy = np.isnan(uniforms)
-    return np.where(greedy, log_probs.argmax(axis=1), chosen) if greedy.any() else chosen
+    return np.where(greedy, log_probs.argmax(axis=1), chosen) if np.logical_or.reduce(greedy) else chosen
 
 
 def _log_softmax(logits: "Tensor", mask: "Tensor | None") -> "Tensor":
