@@ -63,6 +63,17 @@ async def ask(model: Model, sessions: int, seconds: float) -> Asked:
     return Asked(len(latencies), took_s, time.process_time() - cpu_s, tuple(latencies))
 
 
+async def ask_batches(model: Model, rows: int, seconds: float) -> Asked:
+    """Returns what one asker got that asked for whole batches, for so many seconds."""
+    batch = model.spec.inputs.unflatten(observations_of(model.spec, rows))
+    begin_s, cpu_s = time.perf_counter(), time.process_time()
+    end_s, batches = begin_s + seconds, 0
+    while time.perf_counter() < end_s:
+        await model.forward(batch)
+        batches += 1
+    return Asked(batches * rows, time.perf_counter() - begin_s, time.process_time() - cpu_s)
+
+
 def call(function: Callable[[], object], rows: int, seconds: float) -> Asked:
     """Returns what a function took that answers so many rows a call, for so many seconds."""
     begin_s, cpu_s = time.perf_counter(), time.process_time()
