@@ -60,7 +60,7 @@ class Streams:
           processes: This worker and the others.
         """
         self._inputs = tuple(inputs)
-        self._mixture = Mixture(weights, mixing.starving)
+        self._mixture = Mixture(weights)
         self._skips = mixing.starving == "skip"
         self._all_at_once = mixing.steps == "together" and len(inputs) > 1
         self._reading: list[Iterator[dict[str, Tensor]]] = []

@@ -3,14 +3,12 @@
 from collections.abc import Sequence
 from fractions import Fraction
 from math import ceil, floor, isfinite
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 
 from app.errors import CheckpointError
 from app.types import Arrays
-
-Starving = Literal["wait", "skip"]
 
 LARGEST_RATIO: Final = 1000
 """Of two weights; a starving input has its turns skipped one by one, so many for one of the rarest."""
@@ -21,19 +19,19 @@ class Mixture:
 
     Invariant: after n turns, ``|taken_i + skipped_i - n · share_i| < 1`` for each input i; without skips taken_i alone.
 
+    Whoever reads the inputs says what became of a turn: the input had it, or lost it because it had no batch. A lost
+    turn is counted, and the shares of the others hold among themselves.
+
     Turn t of input i may come no sooner than floor(t / share_i) and no later than at ceil((t + 1) / share_i); of those
     that may come, the one that must come first does (Pfair scheduling; Baruah et al., 1996). Shares are fractions, so
     that nothing is rounded however long it runs.
     """
 
-    def __init__(self, weights: Sequence[float], starving: Starving = "wait") -> None:
+    def __init__(self, weights: Sequence[float]) -> None:
         """Makes a mixture without any turn.
 
         Args:
           weights: Of each input, above 0; only their ratios count.
-          starving: What becomes of the turn of an input that has no batch: the others ``wait`` for it, so that shares
-            hold whatever happens; or it is lost to that input (``skip``) and counted, and the shares of the others
-            hold among themselves.
 
         Raises:
           ValueError: There is no input, a weight is not above 0, or one is too small beside another.
@@ -44,7 +42,6 @@ class Mixture:
             raise ValueError(f"a mixture allows weights up to {LARGEST_RATIO} times the smallest, got {list(weights)}")
         exact = [Fraction(weight) for weight in weights]
         self._shares = [weight / sum(exact) for weight in exact]
-        self._starving = starving
         self._taken = [0] * len(exact)
         self._skipped = [0] * len(exact)
 
@@ -64,28 +61,6 @@ class Mixture:
         had = [taken + skipped for taken, skipped in zip(self._taken, self._skipped, strict=True)]
         may = [at for at, share in enumerate(self._shares) if floor(had[at] / share) <= turn]
         return min(may, key=lambda at: (ceil((had[at] + 1) / self._shares[at]), at))
-
-    def next(self, ready: Sequence[bool]) -> int | None:
-        """Returns the input that the next batch comes from; None where one has to wait, and nothing changes.
-
-        Args:
-          ready: Whether each input has a batch.
-
-        Raises:
-          ValueError: There are not as many as inputs.
-        """
-        if len(ready) != len(self._shares):
-            raise ValueError(f"the mixture has {len(self._shares)} inputs, got {len(ready)}")
-        if not any(ready):
-            return None
-        due = self.due()
-        if self._starving == "wait" and not ready[due]:
-            return None
-        while not ready[due]:
-            self._skipped[due] += 1
-            due = self.due()
-        self._taken[due] += 1
-        return due
 
     def take_turn(self) -> None:
         """Notes that the input whose turn it is has had it."""
