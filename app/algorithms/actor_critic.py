@@ -43,7 +43,23 @@ class ActorCritic:
         """
         check_rows(log_prob, entropy, value, *worth)
         policy_loss = -(worth.weight * log_prob * worth.advantage.detach()).sum()
-        value_loss = 0.5 * (worth.weight * (value - worth.target_value.detach()).square()).sum()
-        entropy_sum = (worth.weight * entropy).sum()
-        total = policy_loss + self.value_coef * value_loss - self.entropy_coef * entropy_sum
-        return ActorCriticLoss(total, policy_loss, value_loss, entropy_sum)
+        return with_critic(policy_loss, entropy, value, worth, (self.value_coef, self.entropy_coef))
+
+
+def with_critic(
+    policy_loss: Tensor, entropy: Tensor, value: Tensor, worth: Worth, coefs: tuple[float, float]
+) -> ActorCriticLoss:
+    """Returns a policy's loss with the squared error of the value and the entropy bonus, summed over rows that count.
+
+    Args:
+      policy_loss: Summed over the rows that count, a scalar.
+      entropy: Entropy of the current policy, [B].
+      value: Current values, [B].
+      worth: What was done, [B].
+      coefs: Weights of half the squared error and of the entropy.
+    """
+    value_coef, entropy_coef = coefs
+    value_loss = 0.5 * (worth.weight * (value - worth.target_value.detach()).square()).sum()
+    entropy_sum = (worth.weight * entropy).sum()
+    total = policy_loss + value_coef * value_loss - entropy_coef * entropy_sum
+    return ActorCriticLoss(total, policy_loss, value_loss, entropy_sum)

@@ -5,21 +5,12 @@ Behaviour cloning; MARWIL (Wang et al., 2018); CQL (Kumar et al., 2020), https:/
 """
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import torch
 from torch import Tensor
 
+from app.algorithms.actor_critic import ActorCriticLoss, with_critic
 from app.algorithms.worth import Worth, check_rows
-
-
-class CloningLoss(NamedTuple):
-    """Sums over the rows that count; divide by the sum of the weights."""
-
-    total: Tensor
-    policy: Tensor
-    value: Tensor
-    entropy: Tensor
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,7 +26,7 @@ class Cloning:
     entropy_coef: float
     """Weight of the entropy bonus."""
 
-    def __call__(self, log_prob: Tensor, entropy: Tensor, value: Tensor, worth: Worth) -> CloningLoss:
+    def __call__(self, log_prob: Tensor, entropy: Tensor, value: Tensor, worth: Worth) -> ActorCriticLoss:
         """Returns the loss terms summed over the rows that count.
 
         Args:
@@ -50,10 +41,7 @@ class Cloning:
         check_rows(log_prob, entropy, value, *worth)
         better = advantage_weights(worth.advantage, self.advantage_scale, self.largest_weight)
         policy_loss = behaviour_cloning_loss(log_prob, worth.weight * better)
-        value_loss = 0.5 * (worth.weight * (value - worth.target_value.detach()).square()).sum()
-        entropy_sum = (worth.weight * entropy).sum()
-        total = policy_loss + self.value_coef * value_loss - self.entropy_coef * entropy_sum
-        return CloningLoss(total, policy_loss, value_loss, entropy_sum)
+        return with_critic(policy_loss, entropy, value, worth, (self.value_coef, self.entropy_coef))
 
 
 def behaviour_cloning_loss(log_prob: Tensor, weight: Tensor) -> Tensor:
