@@ -1,7 +1,9 @@
 """Trajectories as files hold them, under our names but with the dtypes and gaps of whoever wrote them."""
 
+from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Protocol
 
 import numpy as np
@@ -42,6 +44,24 @@ class Shard(Protocol):
         Raises:
           SourceError: It cannot be read.
         """
+
+
+@dataclass(frozen=True, slots=True)
+class FileShard(ABC):
+    """The trajectories of one file."""
+
+    path: Path
+    fields: Mapping[str, str]
+    """Names of the stored data by the name of our column, where they differ from the format's own."""
+
+    @property
+    def name(self) -> str:
+        """The file's name."""
+        return self.path.name
+
+    @abstractmethod
+    def __iter__(self) -> Iterator[Stored]:
+        """Returns the trajectories of the file; see ``Shard``."""
 
 
 def flat(nested: Mapping[str, Any], below: str = "") -> dict[str, Any]:

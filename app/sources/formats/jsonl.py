@@ -1,6 +1,6 @@
 """JSON lines: a line a trajectory, or a line a step."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,20 +9,12 @@ import orjson
 
 from app.errors import SourceError
 from app.sources.formats.items import from_items
-from app.sources.stored import Stored
+from app.sources.stored import FileShard, Stored
 
 
 @dataclass(frozen=True, slots=True)
-class JsonlShard:
+class JsonlShard(FileShard):
     """One file."""
-
-    path: Path
-    fields: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.path.name
 
     def __iter__(self) -> Iterator[Stored]:
         """Returns the trajectories of the file."""

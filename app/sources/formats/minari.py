@@ -1,14 +1,13 @@
 """Minari's HDF5 files: a group an episode, with one observation more than there are actions."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any, Final
 
 import h5py
 
 from app.errors import SourceError
-from app.sources.stored import Stored, as_array, renamed
+from app.sources.stored import FileShard, Stored, as_array, renamed
 
 GROUP: Final = "episode_"
 """How the names of episodes begin; their number follows."""
@@ -24,16 +23,8 @@ FIELDS: Final = {
 
 
 @dataclass(frozen=True, slots=True)
-class MinariShard:
+class MinariShard(FileShard):
     """One file."""
-
-    path: Path
-    fields: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.path.name
 
     def __iter__(self) -> Iterator[Stored]:
         """Yields the episodes of the file, by their numbers."""

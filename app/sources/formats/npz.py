@@ -1,28 +1,19 @@
 """numpy archives: an array a column, a row a step."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 from zipfile import BadZipFile
 
 import numpy as np
 
 from app.errors import SourceError
 from app.sources.episodes import episodes
-from app.sources.stored import Stored, renamed
+from app.sources.stored import FileShard, Stored, renamed
 
 
 @dataclass(frozen=True, slots=True)
-class NpzShard:
+class NpzShard(FileShard):
     """One file, which is held in memory while it is read."""
-
-    path: Path
-    fields: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.path.name
 
     def __iter__(self) -> Iterator[Stored]:
         """Returns the trajectories of the file."""

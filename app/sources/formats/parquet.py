@@ -11,23 +11,15 @@ from pyarrow import parquet
 from app.errors import SourceError
 from app.sources.episodes import episodes
 from app.sources.formats.arrow import column_arrays
-from app.sources.stored import Columns, Stored, renamed
+from app.sources.stored import Columns, FileShard, Stored, renamed
 
 ROWS_AT_ONCE: Final = 4096
 """Rows that are read together: a file may be larger than memory, an episode may not."""
 
 
 @dataclass(frozen=True, slots=True)
-class ParquetShard:
+class ParquetShard(FileShard):
     """One file."""
-
-    path: Path
-    fields: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.path.name
 
     def __iter__(self) -> Iterator[Stored]:
         """Returns the trajectories of the file."""

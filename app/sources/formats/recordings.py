@@ -12,7 +12,7 @@ from pyarrow import parquet
 
 from app.errors import SourceError
 from app.sources.formats.parquet import ParquetShard
-from app.sources.stored import Stored
+from app.sources.stored import FileShard, Stored
 from app.types import Rows
 
 SCHEMA_VERSION: Final = "1"
@@ -23,16 +23,8 @@ UNFINISHED: Final = ".part"
 
 
 @dataclass(frozen=True, slots=True)
-class RecordingShard:
+class RecordingShard(FileShard):
     """One file."""
-
-    path: Path
-    fields: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.path.name
 
     def __iter__(self) -> Iterator[Stored]:
         """Returns the episodes of the file.

@@ -12,7 +12,7 @@ from app.errors import SourceError
 from app.sources.episodes import episodes
 from app.sources.formats.jsonl import lines
 from app.sources.formats.parquet import columns, record_batches
-from app.sources.stored import Columns, Stored, as_array, flat, renamed
+from app.sources.stored import Columns, FileShard, Stored, as_array, flat, renamed
 
 FIELDS: Final = {
     "observation": "obs",
@@ -30,16 +30,8 @@ PACKED: Final = "item"
 
 
 @dataclass(frozen=True, slots=True)
-class RllibShard:
+class RllibShard(FileShard):
     """One file; its name tells JSON from Parquet."""
-
-    path: Path
-    fields: Mapping[str, str]
-
-    @property
-    def name(self) -> str:
-        """The file's name."""
-        return self.path.name
 
     def __iter__(self) -> Iterator[Stored]:
         """Returns the episodes of the file; parts of one that are not neighbours are trajectories of their own."""
