@@ -1,7 +1,7 @@
 """The losses of an input on rows that its source has set aside: nothing is learned from them."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 from typing import TYPE_CHECKING
 
@@ -32,7 +32,7 @@ class HeldOut:
         name: str,
         module: nn.Module,
         learner: Learner,
-        read: Callable[[], Reader],
+        reader: Reader,
         preprocess: "Preprocess | None",
         batch_rows: int,
         most_batches: int,
@@ -43,7 +43,7 @@ class HeldOut:
           name: Of the input; its metrics begin with it.
           module: The network.
           learner: Measures the losses by a stepper that takes no step.
-          read: Opens the rows that were set aside.
+          reader: Of the rows that were set aside.
           preprocess: Turns batches as stored into those of the model; None where they are.
           batch_rows: Rows of one batch.
           most_batches: Batches at most.
@@ -51,7 +51,7 @@ class HeldOut:
         self._name = name
         self._module = module
         self._learner = learner
-        self._read = read
+        self._reader = reader
         self._preprocess = preprocess
         self._batch_rows, self._most = batch_rows, most_batches
 
@@ -84,5 +84,5 @@ class HeldOut:
         return {f"held_out/{self._name}/{name}": total / count for name, total in sums.items() if name not in left_out}
 
     def _batches(self) -> Iterator[Rows]:
-        for rows, _ in batches(self._read(), self._batch_rows):
+        for rows, _ in batches(self._reader, self._batch_rows):
             yield rows if self._preprocess is None else self._preprocess(rows)

@@ -1,7 +1,6 @@
 """From a trainer's config to its learner."""
 
 from functools import partial
-from typing import TYPE_CHECKING, cast
 
 from torch import nn
 
@@ -17,19 +16,12 @@ from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig, TrainInput
 from app.models.module import spec_of
 from app.models.spec import ModelSpec
-from app.sources.fitting import fields_of
-from app.sources.opening import open_held_out
-from app.sources.preprocess import Preprocess
+from app.sources.opening import open_held_out, open_preprocess
 from train.held_out import HeldOut, Still
 from train.learner_settings import critic_rule, policy_settings, q_settings, target_settings
 from train.learners import Learners
 from train.strategies.strategy import MakeLearner, Trained
 from train.together import Shared
-
-if TYPE_CHECKING:
-    from collections.abc import Callable
-
-    from app.sources.reader import Reader
 
 
 def make_learners(trainer: TrainerConfig, trained: Trained, spec: ModelSpec) -> Learners:
@@ -75,8 +67,8 @@ def make_held_out(
     for one in trainer.inputs:
         if settings is None or one.source is None or not isinstance(one.algorithm, TrajectoryAlgorithm):
             continue
-        read = partial(open_held_out, config, one.source, spec)
-        if read() is None:
+        reader = open_held_out(config, one.source, spec)
+        if reader is None:
             continue
         alone = one.model_copy(
             update={"algorithm": one.algorithm.model_copy(update={"epochs": 1, "minibatch_rows": one.batch_rows})}
@@ -87,12 +79,9 @@ def make_held_out(
         ) -> Learner:
             return make_learner(alone, spec, called, Still(), workers, reduce_sum)
 
-        path = config.sources[one.source].preprocess
-        preprocess = None if path is None else Preprocess(one.source, path, fields_of(spec))
-        learner = trained.learner(make)
-        opened = cast("Callable[[], Reader]", read)
+        preprocess, learner = open_preprocess(config, one.source, spec), trained.learner(make)
         found.append(
-            HeldOut(one.source, module, learner, opened, preprocess, one.batch_rows, settings.held_out_batches)
+            HeldOut(one.source, module, learner, reader, preprocess, one.batch_rows, settings.held_out_batches)
         )
     return found
 

@@ -17,6 +17,7 @@ from app.sources.formats.npz import NpzShard
 from app.sources.formats.parquet import ParquetShard
 from app.sources.formats.recordings import RecordingShard
 from app.sources.formats.rllib import RllibShard
+from app.sources.preprocess import Preprocess
 from app.sources.reader import Order, Reader
 from app.sources.stored import Shard
 
@@ -54,6 +55,16 @@ def open_held_out(config: ExperimentConfig, name: str, spec: ModelSpec) -> Reade
     if not source.held_out_share:
         return None
     return _reader(config, name, spec, Order(part="held_out"))
+
+
+def open_preprocess(config: ExperimentConfig, name: str, spec: ModelSpec) -> Preprocess | None:
+    """Returns what turns a source's batches as stored into those of the model; None where they are.
+
+    Raises:
+      PluginError: There is no such function.
+    """
+    path = config.sources[name].preprocess
+    return None if path is None else Preprocess(name, path, fields_of(spec))
 
 
 def absolute(source: Source, folder: Path) -> Source:

@@ -16,8 +16,7 @@ from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
 from app.replay.rows import empty_batch
 from app.sources.batches import batches
-from app.sources.fitting import fields_of
-from app.sources.opening import open_reader
+from app.sources.opening import open_preprocess, open_reader
 from app.sources.position import START, Position
 from app.sources.preprocess import Preprocess
 from app.stores.gate import Gate
@@ -55,8 +54,7 @@ class SourceStream:
         Raises:
           PluginError: There is no such function.
         """
-        path = self.config.sources[self.source].preprocess
-        return None if path is None else Preprocess(self.source, path, fields_of(self.spec))
+        return open_preprocess(self.config, self.source, self.spec)
 
     def read(self, rank: int, group: str, filler_bytes: int) -> Iterator[Block]:
         """Yields the worker's batches, each when all workers have one, until one of them has no more."""
