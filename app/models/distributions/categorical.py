@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 
-from app.models.distributions.distribution import Acted, Floats, Mask
+from app.models.distributions.distribution import Acted, Floats, Mask, OwnRandomness
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -17,7 +17,7 @@ LOG_PROB_MIN: Final = -1e30
 
 
 @dataclass(frozen=True, slots=True)
-class Categorical:
+class Categorical(OwnRandomness):
     """One of a number of choices; the network gives a logit for each."""
 
     choices: int
@@ -28,16 +28,6 @@ class Categorical:
     def __post_init__(self) -> None:
         if self.choices < 1:
             raise ValueError(f"a categorical action needs at least one choice, got {self.choices}")
-
-    @property
-    def own_draws(self) -> int:
-        """None."""
-        return 0
-
-    @property
-    def explores(self) -> bool:
-        """False: its randomness is the policy's."""
-        return False
 
     @property
     def inputs(self) -> int:

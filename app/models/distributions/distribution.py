@@ -69,3 +69,19 @@ class Distribution(Protocol):
 
     def kl(self, inputs_p: "Tensor", inputs_q: "Tensor", mask: "Tensor | None") -> "Tensor":
         """Returns KL(p ‖ q), how far the distribution q is from p, [B]."""
+
+
+class OwnRandomness:
+    """What distributions share whose randomness is the policy's own."""
+
+    __slots__ = ()
+
+    @property
+    def own_draws(self) -> int:
+        """None."""
+        return 0
+
+    @property
+    def explores(self) -> bool:
+        """False: its randomness is the policy's."""
+        return False

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
-from app.models.distributions.distribution import Acted, Floats, Mask
+from app.models.distributions.distribution import Acted, Floats, Mask, OwnRandomness
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -24,7 +24,7 @@ _LOG_SQRT_2PI: Final = 0.5 * math.log(2 * math.pi)
 
 
 @dataclass(frozen=True, slots=True)
-class Gaussian:
+class Gaussian(OwnRandomness):
     """Real numbers without bounds; the network gives all means and behind them all logarithms of standard deviations.
 
     Whether a standard deviation depends on the observation is the network's choice: it may give the same parameter to
@@ -37,16 +37,6 @@ class Gaussian:
 
     def __post_init__(self) -> None:
         check_shape("gaussian", self.shape)
-
-    @property
-    def own_draws(self) -> int:
-        """None."""
-        return 0
-
-    @property
-    def explores(self) -> bool:
-        """False: its randomness is the policy's."""
-        return False
 
     @property
     def inputs(self) -> int:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final, Literal, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from app.models.distributions.distribution import Acted, Floats, Mask
+from app.models.distributions.distribution import Acted, Floats, Mask, OwnRandomness
 from app.models.distributions.gaussian import (
     Z_MAX,
     check_shape,
@@ -53,7 +53,7 @@ class Sampled(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class SquashedGaussian:
+class SquashedGaussian(OwnRandomness):
     """Real numbers within bounds; the network gives means and logarithms of standard deviations before the tanh."""
 
     low: Bound
@@ -71,16 +71,6 @@ class SquashedGaussian:
         bounds = self._range()
         if not (np.isfinite(bounds.span).all() and (bounds.lowest < bounds.highest).all()):
             raise ValueError(f"a squashed gaussian needs finite bounds, low < high, got {self.low} and {self.high}")
-
-    @property
-    def own_draws(self) -> int:
-        """None."""
-        return 0
-
-    @property
-    def explores(self) -> bool:
-        """False: its randomness is the policy's."""
-        return False
 
     @property
     def inputs(self) -> int:
