@@ -27,6 +27,9 @@ from train.launch.stopping import Stopper
 
 AsJson = Annotated[bool, typer.Option("--json", help="Print the JSON line alone.")]
 
+Windows = Annotated[int, typer.Option(help="Windows of each figure; below 5 nothing counts as measured.", min=1)]
+WindowSeconds = Annotated[float, typer.Option(help="Length of a window.", min=0.1)]
+
 bench = typer.Typer(no_args_is_help=True, help="Measures, next to the limit of the same machine in the same run.")
 
 
@@ -46,10 +49,8 @@ def ticks(
     transport: Annotated[list[Mode], typer.Option(help="Transports; may be repeated.")] = list(Mode),  # noqa: B006
     connections: Annotated[list[int], typer.Option(help="Connections at once; may be repeated.", min=1)] = [1, 8, 32],  # noqa: B006
     body: Annotated[list[int], typer.Option(help="Bytes of a tick; may be repeated.", min=0)] = [64, 4096],  # noqa: B006
-    windows: Annotated[
-        int, typer.Option(help="Windows of each figure; below 5 nothing counts as measured.", min=1)
-    ] = 5,
-    seconds: Annotated[float, typer.Option(help="Length of a window.", min=0.1)] = 1.0,
+    windows: Windows = 5,
+    seconds: WindowSeconds = 1.0,
     cells: Annotated[bool, typer.Option("--cells", help="Measure the transports.")] = False,
     cartpole: Annotated[bool, typer.Option("--cartpole", help="Measure CartPole's policy.")] = False,
     forwarded: Annotated[bool, typer.Option("--forwarded", help="Measure forwarded steps.")] = False,
@@ -79,7 +80,7 @@ def ticks(
 def publish(
     runs: Annotated[int, typer.Option(help="Publishes of each size; below 5 nothing counts as measured.", min=1)] = 7,
     windows: Annotated[int, typer.Option(help="Windows of ticks with updates, and without; as above.", min=1)] = 5,
-    seconds: Annotated[float, typer.Option(help="Length of a window.", min=0.1)] = 5.0,
+    seconds: WindowSeconds = 5.0,
     size_mb: Annotated[list[int], typer.Option(help="Sizes of weights in MiB; may be repeated.", min=1)] = [1, 100],  # noqa: B006
     ticks: Annotated[bool, typer.Option(help="Measure ticks with and without updates.")] = True,
     json: AsJson = False,
@@ -91,10 +92,8 @@ def publish(
 
 @bench.command()
 def buffer(
-    windows: Annotated[
-        int, typer.Option(help="Windows of each figure; below 5 nothing counts as measured.", min=1)
-    ] = 5,
-    seconds: Annotated[float, typer.Option(help="Length of a window.", min=0.1)] = 4.0,
+    windows: Windows = 5,
+    seconds: WindowSeconds = 4.0,
     rows: Annotated[bool, typer.Option("--rows", help="Measure rows a second.")] = False,
     lag: Annotated[bool, typer.Option("--lag", help="Measure the age of batches.")] = False,
     push: Annotated[bool, typer.Option("--push", help="Measure what a push costs.")] = False,
@@ -119,10 +118,8 @@ def buffer(
 
 @bench.command()
 def learner(
-    windows: Annotated[
-        int, typer.Option(help="Windows of each figure; below 5 nothing counts as measured.", min=1)
-    ] = 5,
-    seconds: Annotated[float, typer.Option(help="Length of a window.", min=0.1)] = 2.0,
+    windows: Windows = 5,
+    seconds: WindowSeconds = 2.0,
     workers: Annotated[list[int], typer.Option(help="Workers; may be repeated.", min=1)] = [1, 2],  # noqa: B006
     rows: Annotated[int, typer.Option(help="Rows of one worker's batch.", min=64)] = 1024,
     size_mb: Annotated[float, typer.Option(help="Size of the weights in MiB.", min=0.01)] = 1.0,
@@ -161,10 +158,8 @@ def _stoppable(measure: Callable[[Stopper, Callable[[str], None]], dict[str, obj
 
 @bench.command()
 def inference(
-    windows: Annotated[
-        int, typer.Option(help="Windows of each figure; below 5 nothing counts as measured.", min=1)
-    ] = 5,
-    seconds: Annotated[float, typer.Option(help="Length of a window.", min=0.1)] = 1.0,
+    windows: Windows = 5,
+    seconds: WindowSeconds = 1.0,
     local: Annotated[bool, typer.Option("--local", help="Measure models in this process.")] = False,
     remote: Annotated[bool, typer.Option("--remote", help="Measure a model in a replica of its own.")] = False,
     json: AsJson = False,
