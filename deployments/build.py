@@ -24,10 +24,10 @@ from app.model_check import build_models
 from app.models.checked import checked_engine, fitting_arrays
 from app.models.module import hash_of, spec_of
 from app.releases.plan import played_as
+from app.stores.followed_model import ReleaseSource
 from app.stores.model_sources import ModelSources
 from app.stores.names import namespace_of
 from app.stores.release_registry import ReleaseRegistry, parts_of
-from app.stores.releases import ReleaseSource
 from app.stores.trial import Trial, open_buffer, open_releases, open_stores
 from app.types import Arrays, Version
 from deployments.actor import ActorReplica

@@ -19,10 +19,10 @@ from app.models.released import ReleasedModel
 from app.models.shadow import Tap
 from app.releases.plan import Standing
 from app.releases.statistics import Cohort, Statistics
+from app.stores.followed_model import ReleaseSource
 from app.stores.mlflow_store import tracking_uri
 from app.stores.release_registry import parts_of
 from app.stores.release_state import Growth
-from app.stores.releases import ReleaseSource
 from app.stores.releases_client import Releases
 from app.types import Arrays, Version
 from deployments.models import network_of

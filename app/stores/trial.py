@@ -12,11 +12,12 @@ from app.stores.buffer import Buffer
 from app.stores.buffer_settings import buffer_settings
 from app.stores.buffer_store import BufferStore
 from app.stores.directory import DirectoryClient, DirectoryStore
+from app.stores.followed_model import ReleaseSource
 from app.stores.gate import Gate, open_gate
 from app.stores.host import Store, StoreHandle, close_hosts, find_host, found_hosts, open_host
 from app.stores.metrics import Metrics, MetricStore
 from app.stores.names import RELEASES, STORES, buffer_host, namespace_of
-from app.stores.releases import ReleaseSource, ReleaseStore
+from app.stores.releases import ReleaseStore
 from app.stores.releases_client import Operator, Releases
 from app.stores.shard import ShardStore
 from app.stores.snapshots import Snapshots, SnapshotStore
