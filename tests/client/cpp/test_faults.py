@@ -153,7 +153,7 @@ async def test_other_refusals_are_the_answer_and_the_number_is_used_again(
 
 
 async def test_a_step_that_was_late_is_settled_before_the_next(program: Path, service: FakeService) -> None:
-    async with Shell(program, port=service.port, request_ms=100, step_ms=400) as shell:
+    async with Shell(program, port=service.port, request_ms=100, step_ms=1500) as shell:
         await shell.do("start s game - 1 play")
         service.fault = lambda _, request: Fault(silent=request.step.body == b"a")
         assert (await shell.do("tick s a")).code in ("timed_out", "unreachable")
