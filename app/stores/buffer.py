@@ -88,10 +88,10 @@ class Buffer:
         for ticket in tickets:
             numbers.setdefault(ticket.shard, []).append(ticket.number)
         calls = {shard: self._shards[shard].call("fetch", wanted) for shard, wanted in numbers.items()}
-        found: dict[tuple[int, int], Any] = {}
+        found: dict[tuple[int, int], Parts | None] = {}
         for shard, answers in zip(calls, ray.get(list(calls.values()), timeout=TAKE_TIMEOUT_S), strict=True):
             found |= {(shard, number): answer for number, answer in zip(numbers[shard], answers, strict=True)}
-        return [_parts(found[ticket.shard, ticket.number]) for ticket in tickets]
+        return [found[ticket.shard, ticket.number] for ticket in tickets]
 
     def release(self, rank: int, batch: int) -> "ray.ObjectRef[Any]":
         """Gives the credit of a batch back."""
@@ -165,10 +165,3 @@ class Buffer:
     @property
     def _first(self) -> StoreHandle:
         return self._shards[0]
-
-
-def _parts(found: Any) -> Parts | None:
-    """Returns the pieces of a batch that a shard has handed out, from the object store where they lie there."""
-    if isinstance(found, list):
-        return cast("Parts", ray.get(found[0], timeout=TAKE_TIMEOUT_S))
-    return None if found is None else [cast("Rows", found)]

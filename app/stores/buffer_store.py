@@ -7,12 +7,12 @@ from typing import Any
 import numpy as np
 
 from app.models.spec import ModelSpec
-from app.replay.supply import Parts, padding
+from app.replay.supply import joined, padding
 from app.stores.buffer_settings import BufferSettings, batch_layout
 from app.stores.dealer import EMPTY, Dealer, NoBatch, Ticket
 from app.stores.host import StoreHandle
 from app.stores.links import OwnShard, RemoteShard
-from app.stores.shard import ShardStore, put_object
+from app.stores.shard import ShardStore
 from app.types import Rows
 
 
@@ -24,7 +24,6 @@ class BufferStore(ShardStore):
         spec: ModelSpec,
         settings: BufferSettings,
         others: Sequence[StoreHandle] = (),
-        put: Callable[[Parts], Any] = put_object,
     ) -> None:
         """Makes an empty buffer.
 
@@ -32,12 +31,11 @@ class BufferStore(ShardStore):
           spec: Shapes of the model whose games fill it.
           settings: How it holds rows and deals out batches.
           others: The shards of other processes.
-          put: Puts the pieces of a batch into the object store.
 
         Raises:
           ValueError: The settings contradict each other.
         """
-        super().__init__(spec, settings, 0, put)
+        super().__init__(spec, settings)
         self._layout = batch_layout(spec, settings)
         remote = [RemoteShard(handle, self._changed) for handle in others]
         self._dealer = Dealer(
@@ -79,8 +77,7 @@ class BufferStore(ShardStore):
         if first.shard == EMPTY:
             return numbered(padding(self._layout.columns, self._layout.rows), first.batch)
         self._dealer.fetched(rank, first.batch)
-        rows: Rows = self._kept.pop(first.number)
-        return numbered(rows, first.batch)
+        return numbered(joined(self._kept.pop(first.number)), first.batch)
 
     async def release(self, rank: int, batch: int) -> bool:
         """Gives the credit of a batch back; returns whether it was still out."""

@@ -72,6 +72,8 @@ class Dealer:
         self._draws, self._most_workers, self._heartbeat_s = Draws(links, workers), workers, heartbeat_s
         self._credits = Credits(credits_batches)
         self._changed, self._together = changed, together
+        self._least_free = max(1, credits_batches // 2) if together else 1
+        """Free credits at which a round is due: a block of several tickets costs no more than one of a single one."""
         self._ready: list[deque[Ticket]] = [deque() for _ in range(workers)]
         self._out: dict[tuple[int, int], Ticket] = {}
         """Batches that a shard keeps, by rank and batch, until they are released."""
@@ -179,11 +181,12 @@ class Dealer:
         return group != self._group or (self._closed and not self._ready[rank])
 
     def _round_wanted(self) -> bool:
-        """Returns whether a worker asks, may take, and has nothing ready."""
+        """Returns whether a worker asks, has credits enough, and has nothing ready."""
         if self._closed or len(self._joined) < self._draws.workers:
             return False
         return any(
-            count and self._credits.available(rank) and not self._ready[rank] for rank, count in self._asking.items()
+            count and self._credits.free(rank) >= self._least_free and not self._ready[rank]
+            for rank, count in self._asking.items()
         )
 
     def _another_at_once(self) -> bool:

@@ -3,9 +3,8 @@
 import asyncio
 import contextlib
 from collections import OrderedDict
-from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,8 +13,8 @@ from app.models.spec import ModelSpec
 from app.replay.fifo_supply import FifoSupply
 from app.replay.repeats import Repeats
 from app.replay.sample import Keys
-from app.replay.supply import Parts, SupplyStats, joined
-from app.stores.buffer_settings import BufferSettings, batch_layout
+from app.replay.supply import Parts, SupplyStats
+from app.stores.buffer_settings import BufferSettings
 from app.stores.signal import Signal
 from app.stores.supplies import make_supply
 from app.types import Arrays, Rows, Version
@@ -41,33 +40,22 @@ class ShardStats:
     """Priorities of items that had left."""
 
 
-def put_object(parts: Parts) -> Any:  # A reference of Ray's, which is untyped here.
-    """Returns a reference to rows in the object store; this process owns them."""
-    import ray  # noqa: PLC0415  # A shard without tickets does without it.
-
-    return ray.put(parts)
-
-
 class ShardStore:
     """Holds rows in a queue or a table, drops repetitions, and keeps drawn batches until they are dropped.
 
-    A batch that is large enough is put into the object store as the pieces that it consists of: they are copied once,
-    and joined by whoever learns from them.
+    A drawn batch stays in the pieces that it consists of; they are joined by whoever learns from them.
     """
 
-    def __init__(
-        self, spec: ModelSpec, settings: BufferSettings, shard: int = 0, put: Callable[[Parts], Any] = put_object
-    ) -> None:
+    def __init__(self, spec: ModelSpec, settings: BufferSettings, shard: int = 0) -> None:
         """Makes an empty shard.
 
         Raises:
           ValueError: The settings contradict each other.
         """
         self._supply = make_supply(spec, settings, shard)
-        self._settings, self._put = settings, put
-        self._ticketed = batch_layout(spec, settings).ticketed
-        self._kept: dict[int, Any] = {}
-        """Batches that were drawn, by number: rows, or a list with the reference to their pieces."""
+        self._settings = settings
+        self._kept: dict[int, Parts] = {}
+        """Batches that were drawn, by number."""
         self._seen: OrderedDict[tuple[str, int], None] = OrderedDict()
         self._repeats = Repeats()
         self._repeated = self._repeated_rows = self._refused = self._refused_rows = self._ignored = 0
@@ -126,12 +114,12 @@ class ShardStore:
         parts = self._supply.draw()
         if parts is None:
             return False
-        self._kept[number] = [self._put(parts)] if self._ticketed else joined(parts)
+        self._kept[number] = parts
         self._changed.set()
         return True
 
-    async def fetch(self, numbers: list[int]) -> list[Any]:  # Rows or references, which are untyped here.
-        """Returns batches that were drawn: rows, or a list with the reference to their pieces; None if one is gone."""
+    async def fetch(self, numbers: list[int]) -> list[Parts | None]:
+        """Returns the pieces of batches that were drawn; None for one that is gone."""
         return [self._kept.get(number) for number in numbers]
 
     async def drop(self, numbers: list[int]) -> None:

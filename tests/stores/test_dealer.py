@@ -216,6 +216,19 @@ async def test_several_batches_are_taken_together_as_far_as_credits_reach() -> N
         assert [ticket.batch for ticket in await deal.take(0)] == [4]
 
 
+async def test_what_travels_together_is_dealt_once_half_of_the_credits_are_free() -> None:
+    async with dealing(workers=1, credits_batches=4, together=True) as deal:
+        await deal.open(workers=1)
+        deal.shards[0].fill(9)
+        assert len(await deal.take(0)) == 4
+        asked = asyncio.create_task(deal.take(0))
+        await deal.dealer.release(0, 1)
+        await settle()
+        assert not asked.done()
+        await deal.dealer.release(0, 2)
+        assert [ticket.batch for ticket in await asked] == [5, 6]
+
+
 async def test_one_batch_is_not_kept_back_for_others_that_may_come() -> None:
     async with dealing(workers=1, credits_batches=3, together=True) as deal:
         await deal.open(workers=1)

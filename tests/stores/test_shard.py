@@ -13,7 +13,7 @@ from app.config.tables import (
     TableConfig,
     TransitionItem,
 )
-from app.replay.supply import Parts, WhenFull
+from app.replay.supply import WhenFull, joined
 from app.stores import shard as module
 from app.stores.buffer_settings import BufferSettings, batch_layout
 from app.stores.shard import ShardStore
@@ -34,9 +34,9 @@ def table(**changes: Any) -> TableConfig:
 
 async def drawn(shard: ShardStore, number: int = 1) -> Rows:
     assert await shard.draw(number)
-    (rows,) = await shard.fetch([number])
-    assert isinstance(rows, dict)
-    return rows
+    (parts,) = await shard.fetch([number])
+    assert parts is not None
+    return joined(parts)
 
 
 @pytest.mark.parametrize(
@@ -94,19 +94,15 @@ async def test_memory_stays_flat_while_producers_are_ten_times_as_fast_as_the_le
     assert stats.inserted == stats.popped + stats.dropped + stats.held
 
 
-async def test_large_batches_are_put_away_in_pieces_and_joined_by_nobody_here() -> None:
-    put: list[Parts] = []
-
-    def keep(parts: Parts) -> str:
-        put.append(parts)
-        return f"object {len(put)}"
-
-    shard = ShardStore(SPEC, settings(ticket_bytes=1), put=keep)
+async def test_a_drawn_batch_stays_in_its_pieces_until_it_is_dropped() -> None:
+    shard = ShardStore(SPEC, settings(ticket_bytes=1))
     for number in range(2):
         await shard.push("a", number, trajectory(1))
     assert await shard.draw(7)
-    assert await shard.fetch([7, 8]) == [["object 1"], None]
-    assert [len(part["kind"]) for part in put[0]] == [2, 2]
+    parts, gone = await shard.fetch([7, 8])
+    assert gone is None
+    assert parts is not None
+    assert [len(part["kind"]) for part in parts] == [2, 2]
     await shard.drop([7, 9])
     assert await shard.fetch([7]) == [None]
 
