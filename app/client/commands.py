@@ -16,7 +16,9 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 
 @app.command()
 def simulate(
-    env: Annotated[str, typer.Option(help="Gymnasium id, or package.module:Id.")] = "CartPole-v1",
+    env: Annotated[
+        str, typer.Option(help="Gymnasium id, package.module:Id, or pettingzoo:package.module:factory.")
+    ] = "CartPole-v1",
     games: Annotated[int, typer.Option(min=1, help="Games played at a time.")] = 16,
     url: Annotated[str, typer.Option(help="The service's game port.")] = GAME_PORT_URL,
     purpose: Annotated[Purpose, typer.Option(help="Why the games are played; only train is learned from.")] = (
@@ -38,11 +40,25 @@ def simulate(
     wait_s: Annotated[
         float, typer.Option(min=0.1, help="Seconds to wait for the service, at first and whenever it goes away.")
     ] = 60.0,
+    seats: Annotated[
+        list[str] | None,
+        typer.Option(
+            help="Games of several agents: who of the service plays for whom, as player_1=random,…; repeated, game i "
+            "takes the i-th, and round again."
+        ),
+    ] = None,
+    scored: Annotated[
+        list[str] | None,
+        typer.Option(help="Games of several agents: whose mean return counts; all if not given. May be repeated."),
+    ] = None,
     progress: Annotated[bool, typer.Option(help="Show a line a second on stderr.")] = False,
 ) -> None:
     """Plays games against a running service and prints one line of JSON about them."""
     try:
-        simulation = Simulation(env, url, games, purpose, seed, episodes, transport, version, wait_s)
+        simulation = Simulation(
+            env, url, games, purpose, seed, episodes, transport, version, wait_s,
+            tuple(read_seats(text) for text in seats or ()), frozenset(scored or ()),
+        )  # fmt: skip
         result = run_simulation(simulation, _show if progress else None)
     except (SparringError, ValueError) as error:
         typer.echo(f"sparring simulate: {error}", err=True)
@@ -51,6 +67,18 @@ def simulate(
     if episodes is not None and result.episodes < episodes:
         typer.echo(f"sparring simulate: stopped after {result.episodes} of {episodes} games", err=True)
         raise typer.Exit(1)
+
+
+def read_seats(text: str) -> dict[str, str]:
+    """Returns who plays for whom, of ``agent=player`` pairs with commas between them.
+
+    Raises:
+      ValueError: It is not written so.
+    """
+    pairs = [pair.partition("=") for pair in text.split(",")]
+    if any(not (agent and equals and player) for agent, equals, player in pairs):
+        raise ValueError(f"seats are {text!r}; allowed is agent=player with commas between, as player_1=random")
+    return {agent: player for agent, _, player in pairs}
 
 
 def _show(scores: Scores) -> None:

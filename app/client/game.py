@@ -40,9 +40,10 @@ class Game:
         """Returns the step that opens the session."""
         return self._item(START, options)
 
-    def tick(self, observation: object) -> StepItem:
-        """Returns the step that asks for an action."""
-        return self._item(TICK, {"observation": observation, "reward": self._reported_reward()})
+    def tick(self, observation: object, action_mask: object = None) -> StepItem:
+        """Returns the step that asks for an action, among those that the mask allows; None allows all."""
+        mask = {} if action_mask is None else {"action_mask": action_mask}
+        return self._item(TICK, {"observation": observation, "reward": self._reported_reward(), **mask})
 
     def stop(self, observation: object, *, terminated: bool, truncated: bool) -> StepItem:
         """Returns the step that closes the session."""

@@ -1,4 +1,4 @@
-"""Plays Gymnasium environments as game cores outside the cluster."""
+"""Plays Gymnasium and PettingZoo environments as game cores outside the cluster."""
 
 import asyncio
 import contextlib
@@ -15,6 +15,8 @@ import uvloop
 from app.client.environments import make_environments
 from app.client.game import Slot
 from app.client.game_client import GameClient
+from app.client.multi_agent import PREFIX, make_multi_agent
+from app.client.multi_core import MultiCore, Seats, Table, slots_of
 from app.client.result import Scores, SimulationResult
 from app.client.retry import RetryLimits
 from app.client.single_core import SingleCore
@@ -41,7 +43,7 @@ class Simulation:
     """What to play, and where.
 
     Attributes:
-      env: Gymnasium id.
+      env: Gymnasium id, or ``pettingzoo:package.module:factory``.
       url: Service, as ``http://host:port``.
       games: Number of games played at a time.
       purpose: Why they are played; only ``train`` is recorded for learning.
@@ -49,6 +51,8 @@ class Simulation:
       episodes: Exactly so many games; None plays until a signal comes.
       transport: How games reach the service.
       version: Version of the model that shall answer, such as "1.57"; None leaves it to the service.
+      seats: Of games with several agents: who plays for whom, game i by mapping i of these, and round again.
+      scored: Of these games: the service's agents whose mean return is the game's; empty means all.
       wait_s: Seconds to wait for the service, at the beginning and whenever it goes away.
     """
 
@@ -61,10 +65,21 @@ class Simulation:
     transport: Transport = Transport.STEPS
     version: str | None = None
     wait_s: float = 60.0
+    seats: tuple[Seats, ...] = ()
+    scored: frozenset[str] = frozenset()
+
+    @property
+    def multi_agent(self) -> bool:
+        """Tells whether several agents play one game."""
+        return self.env.startswith(PREFIX)
 
     def __post_init__(self) -> None:
         if self.games < 1 or (self.episodes is not None and self.episodes < 1) or self.wait_s <= 0:
             raise ValueError(f"games, episodes and wait_s are positive, got {self}")
+        if self.multi_agent and self.transport is not Transport.STEPS:
+            raise ValueError(f"games of several agents take the transport steps, got {self.transport}")
+        if (self.seats or self.scored) and not self.multi_agent:
+            raise ValueError(f"seats and scored are of games whose env begins with {PREFIX!r}, got {self.env!r}")
 
 
 class Core(Protocol):
@@ -161,12 +176,19 @@ def _client(simulation: Simulation, slots: int) -> GameClient:
 def _core(simulation: Simulation, client: GameClient, scores: Scores) -> Core:
     seed = secrets.randbelow(2**31) if simulation.seed is None else simulation.seed
     run = secrets.token_hex(6)
+    options = {} if simulation.version is None else {"model_version": simulation.version}
+    if simulation.multi_agent:
+        numbers = slots_of(scores.slots, simulation.episodes)
+        tables = [
+            Table(make_multi_agent(simulation.env), mine, f"{run}-{slot}", simulation.seats)
+            for slot, mine in enumerate(numbers)
+        ]
+        return MultiCore(client, tables, seed, scores, options, simulation.scored)
     alone = simulation.transport is Transport.STEP
     environments = make_environments(
         simulation.env, scores.slots, seed, seeded_episodes=alone or simulation.episodes is not None
     )
     slots = [Slot(index, scores.slots, run, seed, simulation.episodes) for index in range(scores.slots)]
-    options = {} if simulation.version is None else {"model_version": simulation.version}
     if alone:
         return SingleCore(client, environments, slots, scores, options)
     return VectorCore(client, environments, slots, scores, options)

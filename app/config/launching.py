@@ -8,10 +8,10 @@ from app.config.base import Config
 
 
 class SimulatorConfig(Config):
-    """Game cores: processes outside the cluster that play a Gymnasium environment over HTTP."""
+    """Game cores: processes outside the cluster that play an environment over HTTP."""
 
     env: str
-    """Gymnasium environment id."""
+    """Gymnasium id, or ``pettingzoo:package.module:factory`` for a game of several agents."""
 
     games: int = Field(16, ge=1)
     """Games that one process plays at once."""
@@ -22,12 +22,26 @@ class SimulatorConfig(Config):
     transport: Literal["steps", "step"] = "steps"
     """``steps``: one request a frame for all games; ``step``: one request a tick."""
 
+    seats: tuple[dict[str, str], ...] = ()
+    """Games of several agents: which agent of the config plays for which of the game; game i takes the i-th mapping,
+    and round again. Who is not named plays for itself."""
+
+    scored: tuple[str, ...] = ()
+    """Games of several agents: agents of the config whose mean return is the game's; empty means all."""
+
 
 class Goal(Config):
     """When a model is good enough."""
 
     mean_return: float
     """Mean return that is to be reached, first by training games, then by evaluation games."""
+
+    training_return: float | None = None
+    """Mean return of training games that is worth an evaluation; null: ``mean_return``. In self-play, where returns
+    cancel out, one that is reached at all times has it evaluated every ``training_games`` games."""
+
+    evaluation_seats: tuple[dict[str, str], ...] | None = None
+    """``simulator.seats`` of evaluation games; null: the same."""
 
     training_games: int = Field(100, ge=1)
     """Newest finished training games whose mean triggers an evaluation."""

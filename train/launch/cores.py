@@ -118,8 +118,14 @@ def _command(simulator: SimulatorConfig, url: str, purpose: Purpose, seed: int) 
     module = [sys.executable, "-m", "app.client"]
     return [
         *module, f"--env={simulator.env}", f"--url={url}", f"--purpose={purpose}", f"--seed={seed}",
-        f"--transport={simulator.transport}",
+        f"--transport={simulator.transport}", *_seated(simulator),
     ]  # fmt: skip
+
+
+def _seated(simulator: SimulatorConfig) -> list[str]:
+    """Returns the options of games with several agents."""
+    written = (",".join(f"{agent}={player}" for agent, player in seats.items()) for seats in simulator.seats)
+    return [f"--seats={text}" for text in written] + [f"--scored={agent}" for agent in simulator.scored]
 
 
 def _reap(process: subprocess.Popen[bytes], timeout_s: float) -> None:

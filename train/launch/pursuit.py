@@ -4,6 +4,7 @@ import time
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from app.config.launching import LaunchConfig, SimulatorConfig
 from app.config.root import ExperimentConfig
 from app.errors import ConfigError
 from app.types import Version
@@ -15,6 +16,12 @@ from train.launch.ring import LOOK_S, LimitError, Ring
 
 if TYPE_CHECKING:
     from train.session import TrainingSession
+
+
+def evaluated_by(launch: LaunchConfig) -> SimulatorConfig:
+    """Returns the game cores of evaluation games: those of training, with seats of their own where there are any."""
+    seats = launch.goal.evaluation_seats
+    return launch.simulator if seats is None else launch.simulator.model_copy(update={"seats": seats})
 
 
 class Pursuit:
@@ -40,6 +47,8 @@ class Pursuit:
         self.memory_mib = 0.0
         """Largest memory of all our processes while evaluation games were played."""
         self._launch, self._goal = config.launch, config.launch.goal
+        self._promising = self._goal.mean_return if self._goal.training_return is None else self._goal.training_return
+        self._evaluated = evaluated_by(self._launch)
         self._models = len(config.models)
         self._url = url
         self._ring = ring
@@ -63,7 +72,7 @@ class Pursuit:
                 self._stopper.check()
                 self._cores.check()
                 self._check_limit()
-                good = ring.mean_return is not None and ring.mean_return >= self._goal.mean_return
+                good = ring.mean_return is not None and ring.mean_return >= self._promising
                 if good and ring.episodes >= wanted_games:
                     self._cores.stop()
                     evaluated = self._evaluate_newest(session)
@@ -94,7 +103,7 @@ class Pursuit:
         Raises:
           SparringError: Not every game was played, or it takes too long.
         """
-        evaluation = self._evaluation = Evaluation(self._launch.simulator, self._url, games, seed, version)
+        evaluation = self._evaluation = Evaluation(self._evaluated, self._url, games, seed, version)
         self.memory_mib = max(self.memory_mib, pss_mib())  # While the games are played.
         try:
             self._ring.wait(lambda: evaluation.result() is not None)

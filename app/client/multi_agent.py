@@ -1,0 +1,188 @@
+"""PettingZoo environments: several agents in one game, all at once or by turns."""
+
+from collections.abc import Mapping
+from typing import Any, Final, NamedTuple, Protocol
+
+from app.client.environments import ActionReader, action_reader
+from app.errors import ConfigError, SparringError
+from app.plugins import load_plugin
+
+PREFIX: Final = "pettingzoo:"
+"""What the name of an environment begins with that PettingZoo's interface describes."""
+
+
+class Due(NamedTuple):
+    """What an agent knows when it has to act."""
+
+    observation: object
+    action_mask: object
+    """Choices that are allowed; None where all are."""
+    reward: float
+    """Since its last action."""
+
+
+class Left(NamedTuple):
+    """How an agent's game ended."""
+
+    observation: object
+    reward: float
+    """Since its last action."""
+    terminated: bool
+    truncated: bool
+
+
+class MultiAgentEnvironment(Protocol):
+    """One game after another, with agents that come and go."""
+
+    def restart(self, seed: int) -> None:
+        """Begins a game."""
+
+    def due(self) -> Mapping[str, Due]:
+        """Returns the agents that have to act before the game goes on; none when it is over."""
+
+    def left(self) -> Mapping[str, Left]:
+        """Returns the agents whose game has ended since this was last asked."""
+
+    def act(self, actions: Mapping[str, object]) -> None:
+        """Takes the action of each agent that is due.
+
+        Raises:
+          BadActionError: One does not fit its action space.
+        """
+
+
+class Simultaneous:
+    """All agents act at once: a ``ParallelEnv``."""
+
+    def __init__(self, env: Any) -> None:  # PettingZoo may be missing where nobody plays its games.
+        self._env = env
+        self._readers = _Readers(env)
+        self._due: dict[str, Due] = {}
+        self._left: dict[str, Left] = {}
+
+    def restart(self, seed: int) -> None:
+        """Begins a game."""
+        observations, infos = self._env.reset(seed=seed)
+        self._left = {}
+        self._due = {agent: Due(*_seen(observations[agent], infos.get(agent)), 0.0) for agent in self._env.agents}
+
+    def due(self) -> Mapping[str, Due]:
+        """Returns the agents that have to act before the game goes on; none when it is over."""
+        return self._due
+
+    def left(self) -> Mapping[str, Left]:
+        """Returns the agents whose game has ended since this was last asked."""
+        left, self._left = self._left, {}
+        return left
+
+    def act(self, actions: Mapping[str, object]) -> None:
+        """Takes the action of each agent that is due.
+
+        Raises:
+          BadActionError: One does not fit its action space.
+        """
+        read = {agent: self._readers.read(agent, action) for agent, action in actions.items()}
+        observations, rewards, terminated, truncated, infos = self._env.step(read)
+        self._due = {}
+        for agent, observation in observations.items():
+            seen, mask = _seen(observation, infos.get(agent))
+            reward = float(rewards[agent])
+            if terminated[agent] or truncated[agent]:
+                self._left[agent] = Left(seen, reward, bool(terminated[agent]), bool(truncated[agent]))
+            else:
+                self._due[agent] = Due(seen, mask, reward)
+
+
+class ByTurns:
+    """One agent acts after the other: an ``AECEnv``."""
+
+    def __init__(self, env: Any) -> None:  # As above.
+        self._env = env
+        self._readers = _Readers(env)
+        self._due: dict[str, Due] = {}
+        self._left: dict[str, Left] = {}
+
+    def restart(self, seed: int) -> None:
+        """Begins a game."""
+        self._env.reset(seed=seed)
+        self._left = {}
+        self._look()
+
+    def due(self) -> Mapping[str, Due]:
+        """Returns the agent that has to act before the game goes on; none when it is over."""
+        return self._due
+
+    def left(self) -> Mapping[str, Left]:
+        """Returns the agents whose game has ended since this was last asked."""
+        left, self._left = self._left, {}
+        return left
+
+    def act(self, actions: Mapping[str, object]) -> None:
+        """Takes the action of the agent that is due.
+
+        Raises:
+          BadActionError: It does not fit its action space.
+        """
+        ((agent, action),) = actions.items()
+        self._env.step(self._readers.read(agent, action))
+        self._look()
+
+    def _look(self) -> None:
+        """Finds whose turn it is; those whose game has ended make their last, empty step first."""
+        self._due = {}
+        while self._env.agents:
+            agent = self._env.agent_selection
+            observation, reward, terminated, truncated, info = self._env.last()
+            seen, mask = _seen(observation, info)
+            if not (terminated or truncated):
+                self._due = {agent: Due(seen, mask, float(reward))}
+                return
+            self._left[agent] = Left(seen, float(reward), bool(terminated), bool(truncated))
+            self._env.step(None)
+
+
+def make_multi_agent(env: str) -> MultiAgentEnvironment:
+    """Returns one environment.
+
+    Args:
+      env: ``pettingzoo:package.module:factory``, whose factory returns a ``ParallelEnv`` or an ``AECEnv``.
+
+    Raises:
+      ConfigError: It cannot be made, or is neither.
+    """
+    path = env.removeprefix(PREFIX)
+    make = load_plugin(path)
+    if not callable(make):
+        raise ConfigError(f"{path!r} is a {type(make).__name__}; allowed is what makes an environment")
+    try:
+        made: Any = make()
+    except Exception as error:
+        raise ConfigError(f"{path!r} cannot make its environment: {type(error).__name__}: {error}") from error
+    if hasattr(made, "agent_selection") or hasattr(made, "agent_iter"):
+        return ByTurns(made)
+    if hasattr(made, "possible_agents") and hasattr(made, "step"):
+        return Simultaneous(made)
+    raise ConfigError(f"{path!r} made a {type(made).__name__}; allowed are PettingZoo's ParallelEnv and AECEnv")
+
+
+class _Readers:
+    """Reads the actions of each agent by its own space."""
+
+    def __init__(self, env: Any) -> None:
+        self._env = env
+        self._known: dict[str, ActionReader] = {}
+
+    def read(self, agent: str, action: object) -> object:
+        if agent not in self._known:
+            try:
+                self._known[agent] = action_reader(self._env.action_space(agent))
+            except KeyError as error:
+                raise SparringError(f"the environment knows no agent {agent!r}") from error
+        return self._known[agent](action)
+
+
+def _seen(observation: Any, info: Any) -> tuple[object, object]:
+    """Returns what an agent sees and its mask, which stands in the observation or beside it."""
+    if isinstance(observation, Mapping) and set(observation) == {"observation", "action_mask"}:
+        return observation["observation"], observation["action_mask"]
+    return observation, info.get("action_mask") if isinstance(info, Mapping) else None
