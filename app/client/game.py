@@ -46,16 +46,10 @@ class Game:
         return self._item(TICK, {"observation": observation, "reward": self._reported_reward(), **mask})
 
     def stop(self, observation: object, *, terminated: bool, truncated: bool) -> StepItem:
-        """Returns the step that closes the session."""
-        return self._item(
-            STOP,
-            {
-                "observation": observation,
-                "reward": self._reported_reward(),
-                "terminated": terminated,
-                "truncated": truncated,
-            },
-        )
+        """Returns the step that closes the session; an observation of None is one that is not known."""
+        seen = {} if observation is None else {"observation": observation}
+        ended = {"reward": self._reported_reward(), "terminated": terminated, "truncated": truncated}
+        return self._item(STOP, {**seen, **ended})
 
     def rewarded(self, reward: float, over: bool) -> None:
         """Takes in what the newest action brought."""

@@ -160,7 +160,7 @@ def make_multi_agent(env: str) -> MultiAgentEnvironment:
         raise ConfigError(f"{path!r} cannot make its environment: {type(error).__name__}: {error}") from error
     if hasattr(made, "agent_selection") or hasattr(made, "agent_iter"):
         return ByTurns(made)
-    if hasattr(made, "possible_agents") and hasattr(made, "step"):
+    if hasattr(made, "action_space") and hasattr(made, "step"):
         return Simultaneous(made)
     raise ConfigError(f"{path!r} made a {type(made).__name__}; allowed are PettingZoo's ParallelEnv and AECEnv")
 

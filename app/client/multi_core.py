@@ -64,12 +64,12 @@ class Table:
             self.episodes, self.episode = chain([self.episode], self.episodes), None
 
     def stops(self) -> list[Asked]:
-        """Returns the stops of those who play, as truncated; one who is not due has been asked too much already."""
+        """Returns the stops of those who play, as truncated; what one sees whose turn it is not is not known."""
         due = self.env.due() if self.episode is not None else {}
+        seen = {agent: due[agent].observation if agent in due else None for agent in self.open}
         return [
-            Asked(self, agent, game, game.stop(due[agent].observation, terminated=False, truncated=True))
+            Asked(self, agent, game, game.stop(seen[agent], terminated=False, truncated=True))
             for agent, game in self.open.items()
-            if agent in due
         ]
 
     def player(self, agent: str) -> str:

@@ -18,10 +18,10 @@ class Reference:
     """A key of each component of one section that names a component of another."""
 
     section: str
-    """Section whose components hold the key."""
+    """Section whose components hold the key, or whose parts do."""
 
     key: tuple[str, ...]
-    """Keys from the component to the name; ``*`` is each item of a list."""
+    """Keys from the component to the name; ``*`` is each item of a list, or each value of a mapping."""
 
     target: str
     """Section that the name is looked up in."""
@@ -38,6 +38,9 @@ REFERENCES = (
     Reference("trainers", ("inputs", "*", "buffer"), "buffers"),
     Reference("trainers", ("inputs", "*", "source"), "sources"),
     Reference("sources", ("held_out_source",), "sources"),
+    Reference("launch", ("seats", "*", "*"), "agents"),
+    Reference("launch", ("scored", "*"), "agents"),
+    Reference("launch", ("evaluation_seats", "*", "*"), "agents"),
 )
 
 
@@ -68,7 +71,8 @@ def _names(node: object, keys: Sequence[str], path: str) -> Iterator[tuple[str, 
         return
     key, *rest = keys
     if key == "*":
-        for place, item in enumerate(node if isinstance(node, list) else []):
+        items = enumerate(node) if isinstance(node, list) else _mapping(node).items()
+        for place, item in items:
             yield from _names(item, rest, joined(path, place))
     else:
         yield from _names(_mapping(node).get(key), rest, joined(path, key))
@@ -84,6 +88,8 @@ def _dangling(reference: Reference, targets: Mapping[str, object], used: str) ->
 
 
 def _absent(reference: Reference, targets: Mapping[str, object], holder: object, used: str) -> str:
+    if reference.section == "launch":  # It is no component: it exists where it is used.
+        return ""
     have = _modes(reference.target, targets[used])
     lacking = [mode for mode in reference.modes if mode in _modes(reference.section, holder) and mode not in have]
     if not lacking:

@@ -37,6 +37,13 @@ def test_names_that_exist_are_no_problem() -> None:
         ({"actors": {"lobby": {"agents": ["player", "x"]}}}, "actors.lobby.agents.1", "no agent named 'x'"),
         ({"trainers": {"t": {"model": "x"}}}, "trainers.t.model", "no model named 'x'"),
         ({"trainers": {"t": {"inputs": [{"buffer": "x"}]}}}, "trainers.t.inputs.0.buffer", "no buffer named 'x'"),
+        ({"launch": {"simulator": {"seats": [{"p": "x"}]}}}, "launch.simulator.seats.0.p", "no agent named 'x'"),
+        ({"launch": {"simulator": {"scored": ["x"]}}}, "launch.simulator.scored.0", "no agent named 'x'"),
+        (
+            {"launch": {"goal": {"evaluation_seats": [{"p": "x"}]}}},
+            "launch.goal.evaluation_seats.0.p",
+            "no agent named",
+        ),
     ],
 )
 def test_a_dangling_name_tells_which_there_are(changes: dict[str, object], path: str, message: str) -> None:

@@ -12,7 +12,7 @@ AGENTS = ["player_0", "player_1"]
 """Who begins, and the other."""
 
 
-class ConnectFour(AECEnv[str, dict[str, Any], int]):
+class ConnectFour(AECEnv):  # type: ignore[misc]  # PettingZoo has no types that mypy reads.
     """Two agents by turns; 1 for a win, -1 for a loss, 0 for a draw.
 
     An observation is ``{"observation": planes, "action_mask": columns}``; see ``Position.planes``.
