@@ -70,12 +70,12 @@ def simulate(
 
 
 def read_seats(text: str) -> dict[str, str]:
-    """Returns who plays for whom, of ``agent=player`` pairs with commas between them.
+    """Returns who plays for whom, of ``agent=player`` pairs with commas between them; nothing: all for themselves.
 
     Raises:
       ValueError: It is not written so.
     """
-    pairs = [pair.partition("=") for pair in text.split(",")]
+    pairs = [pair.partition("=") for pair in text.split(",")] if text else []
     if any(not (agent and equals and player) for agent, equals, player in pairs):
         raise ValueError(f"seats are {text!r}; allowed is agent=player with commas between, as player_1=random")
     return {agent: player for agent, _, player in pairs}

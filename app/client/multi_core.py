@@ -1,10 +1,11 @@
 """Games of several agents, each agent in a session of its own: one ``/steps`` request a frame for all of them."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from app.client.errors import StepFailedError, failure_of
 from app.client.game import STOP, TICK, Game, action_of
@@ -12,10 +13,11 @@ from app.client.game_client import GameClient
 from app.client.multi_agent import MultiAgentEnvironment
 from app.client.result import Scores
 from app.client.steps import StepAnswer, StepItem
-from app.errors import ConfigError
 
 Seats = Mapping[str, str]
-"""Which agent of the service plays for which agent of the game; those that are not named play for themselves."""
+"""Which agent of the service plays for which agent of the game, ``*`` being those that are not named; without it they
+play for themselves. One may play for several."""
+EVERYBODY: Final = "*"
 
 
 class Asked(NamedTuple):
@@ -42,8 +44,10 @@ class Table:
     """Games begun here."""
     open: dict[str, Game] = field(default_factory=dict)
     """Session of each agent of the game that has one."""
-    returns: dict[str, float] = field(default_factory=dict)
-    """What each of the service's agents whose game has ended has got."""
+    sessions: Counter[str] = field(default_factory=Counter)
+    """Sessions that each of the service's agents has had in this game."""
+    returns: list[tuple[str, float]] = field(default_factory=list)
+    """What the agents whose game has ended have got, and who of the service played for them."""
     closing: list[Asked] = field(default_factory=list)
     """Stops of a game that was given up."""
 
@@ -53,7 +57,7 @@ class Table:
         if self.episode is None:
             return False
         self.env.restart(seed + self.episode)
-        self.open, self.returns = {}, {}
+        self.open, self.returns, self.sessions = {}, [], Counter()
         self.games += 1
         return True
 
@@ -75,19 +79,14 @@ class Table:
     def player(self, agent: str) -> str:
         """Returns the service's agent that plays for one of the game."""
         seats = self.seats[(self.episode or 0) % len(self.seats)] if self.seats else {}
-        return seats.get(agent, agent)
+        return seats.get(agent, seats.get(EVERYBODY, agent))
 
     def session(self, agent: str) -> Game:
-        """Returns a new session for an agent of the game.
-
-        Raises:
-          ConfigError: Another agent of the game is played by the same agent of the service.
-        """
-        name = f"{self.prefix}-{self.games}-agent-{self.player(agent)}"
-        if any(game.session == name for game in self.open.values()):
-            raise ConfigError(
-                f"{self.player(agent)!r} plays for two agents of one game; allowed is one each: give the others seats"
-            )
+        """Returns a new session for an agent of the game."""
+        player = self.player(agent)
+        number = self.sessions[player]
+        self.sessions[player] += 1
+        name = f"{self.prefix}-{self.games}-agent-{player}" + (f".{number}" if number else "")
         self.open[agent] = Game(name, self.episode or 0)
         return self.open[agent]
 
@@ -168,11 +167,11 @@ class MultiCore:
             if game is None:  # It never had to act.
                 continue
             game.rewarded(left.reward, over=True)
-            table.returns[table.player(agent)] = game.episode_return
+            table.returns.append((table.player(agent), game.episode_return))
             item = game.stop(left.observation, terminated=left.terminated, truncated=left.truncated)
             steps.append(Asked(table, agent, game, item))
         if steps and not table.env.due():
-            counted = [got for name, got in table.returns.items() if not self._scored or name in self._scored]
+            counted = [got for name, got in table.returns if not self._scored or name in self._scored]
             self._scores.finish(sum(counted) / len(counted) if counted else 0.0)
         return steps
 

@@ -4,7 +4,7 @@ import re
 
 from app.types import SessionId
 
-_AGENT = re.compile(r"(?P<game>.+)-agent-(?P<agent>[A-Za-z0-9_]+)", re.DOTALL)
+_AGENT = re.compile(r"(?P<game>.+)-agent-(?P<agent>[A-Za-z0-9_]+)(\.[0-9]+)?", re.DOTALL)
 
 
 def game_of(session: SessionId) -> str:
@@ -14,6 +14,9 @@ def game_of(session: SessionId) -> str:
 
 
 def agent_of(session: SessionId) -> str | None:
-    """Returns the agent named at the end of the id, ``<game>-agent-<name>``; None where none is named."""
+    """Returns the agent named at the end of the id; None where none is named.
+
+    The end is ``-agent-<name>``, with ``.<number>`` behind it for further sessions of one agent in the same game.
+    """
     match = _AGENT.fullmatch(session)
     return match["agent"] if match else None

@@ -135,10 +135,11 @@ async def test_seats_say_who_plays_for_whom_and_change_with_the_game() -> None:
     assert (result.max_return, result.min_return) == (1, -1)  # As first and as second, without the other's.
 
 
-async def test_one_agent_cannot_sit_on_two_seats() -> None:
+async def test_one_agent_may_play_for_several_in_sessions_of_its_own() -> None:
     async with fake_service(lowest) as service:
-        with pytest.raises(ConfigError, match="'player_0' plays for two agents of one game"):
-            await run(service, env=CONNECT_FOUR, games=1, episodes=1, seats=({"player_1": "player_0"},))
+        result = await run(service, env=CONNECT_FOUR, games=1, episodes=2, seats=({"*": "player"},))
+    assert result.episodes == 2
+    assert [set(sessions) for sessions in games(service).values()] == [{"player", "player.1"}] * 2
 
 
 async def test_a_game_that_has_lost_an_agent_is_stopped_and_played_again() -> None:
@@ -188,5 +189,6 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, Any], message: 
 
 def test_seats_are_pairs() -> None:
     assert read_seats("player_1=random,player_0=main") == {"player_1": "random", "player_0": "main"}
+    assert read_seats("") == {}
     with pytest.raises(ValueError, match="seats are 'player_1'; allowed is agent=player"):
         read_seats("player_1")

@@ -9,6 +9,7 @@ from app.sessions.ids import agent_of, game_of
         ("g1-agent-red", "g1", "red"),
         ("g1-agent-red_2", "g1", "red_2"),
         ("a-agent-b-agent-c", "a-agent-b", "c"),
+        ("g1-agent-red.12", "g1", "red"),
         ("line\nbreak-agent-x", "line\nbreak", "x"),
     ],
 )
@@ -17,7 +18,20 @@ def test_a_trailing_agent_is_one_side_of_a_game(session: str, game: str, agent: 
 
 
 @pytest.mark.parametrize(
-    "session", ["", "g1", "g1-agent-", "-agent-red", "g1-agent-red-2", "g1-agent-red ", "g1-agent-red\n", "g1-agent"]
+    "session",
+    [
+        "",
+        "g1",
+        "g1-agent-",
+        "-agent-red",
+        "g1-agent-red-2",
+        "g1-agent-red.",
+        "g1-agent-red.x",
+        "g1-agent-.1",
+        "g1-agent-red ",
+        "g1-agent-red\n",
+        "g1-agent",
+    ],
 )
 def test_any_other_id_is_a_game_of_its_own(session: str) -> None:
     assert (game_of(session), agent_of(session)) == (session, None)
