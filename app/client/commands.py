@@ -51,13 +51,17 @@ def simulate(
         list[str] | None,
         typer.Option(help="Games of several agents: whose mean return counts; all if not given. May be repeated."),
     ] = None,
+    with_state: Annotated[
+        bool,
+        typer.Option("--with-state", help="Games of several agents: send the state of the whole game along."),
+    ] = False,
     progress: Annotated[bool, typer.Option(help="Show a line a second on stderr.")] = False,
 ) -> None:
     """Plays games against a running service and prints one line of JSON about them."""
     try:
         simulation = Simulation(
             env, url, games, purpose, seed, episodes, transport, version, wait_s,
-            tuple(read_seats(text) for text in seats or ()), frozenset(scored or ()),
+            tuple(read_seats(text) for text in seats or ()), frozenset(scored or ()), with_state,
         )  # fmt: skip
         result = run_simulation(simulation, _show if progress else None)
     except (SparringError, ValueError) as error:

@@ -54,8 +54,8 @@ class MultiAgentEnvironment(Protocol):
 class Simultaneous:
     """All agents act at once: a ``ParallelEnv``."""
 
-    def __init__(self, env: Any) -> None:  # PettingZoo may be missing where nobody plays its games.
-        self._env = env
+    def __init__(self, env: Any, *, with_state: bool = False) -> None:  # PettingZoo's games have no types.
+        self._env, self._with_state = env, with_state
         self._readers = _Readers(env)
         self._due: dict[str, Due] = {}
         self._left: dict[str, Left] = {}
@@ -64,7 +64,9 @@ class Simultaneous:
         """Begins a game."""
         observations, infos = self._env.reset(seed=seed)
         self._left = {}
-        self._due = {agent: Due(*_seen(observations[agent], infos.get(agent)), 0.0) for agent in self._env.agents}
+        state = self._env.state() if self._with_state else None
+        seen = {agent: _seen(observations[agent], infos.get(agent), state) for agent in self._env.agents}
+        self._due = {agent: Due(*whole, 0.0) for agent, whole in seen.items()}
 
     def due(self) -> Mapping[str, Due]:
         """Returns the agents that have to act before the game goes on; none when it is over."""
@@ -83,9 +85,10 @@ class Simultaneous:
         """
         read = {agent: self._readers.read(agent, action) for agent, action in actions.items()}
         observations, rewards, terminated, truncated, infos = self._env.step(read)
+        state = self._env.state() if self._with_state else None
         self._due = {}
         for agent, observation in observations.items():
-            seen, mask = _seen(observation, infos.get(agent))
+            seen, mask = _seen(observation, infos.get(agent), state)
             reward = float(rewards[agent])
             if terminated[agent] or truncated[agent]:
                 self._left[agent] = Left(seen, reward, bool(terminated[agent]), bool(truncated[agent]))
@@ -96,8 +99,8 @@ class Simultaneous:
 class ByTurns:
     """One agent acts after the other: an ``AECEnv``."""
 
-    def __init__(self, env: Any) -> None:  # As above.
-        self._env = env
+    def __init__(self, env: Any, *, with_state: bool = False) -> None:  # As above.
+        self._env, self._with_state = env, with_state
         self._readers = _Readers(env)
         self._due: dict[str, Due] = {}
         self._left: dict[str, Left] = {}
@@ -133,7 +136,7 @@ class ByTurns:
         while self._env.agents:
             agent = self._env.agent_selection
             observation, reward, terminated, truncated, info = self._env.last()
-            seen, mask = _seen(observation, info)
+            seen, mask = _seen(observation, info, self._env.state() if self._with_state else None)
             if not (terminated or truncated):
                 self._due = {agent: Due(seen, mask, float(reward))}
                 return
@@ -141,11 +144,12 @@ class ByTurns:
             self._env.step(None)
 
 
-def make_multi_agent(env: str) -> MultiAgentEnvironment:
+def make_multi_agent(env: str, *, with_state: bool = False) -> MultiAgentEnvironment:
     """Returns one environment.
 
     Args:
       env: ``pettingzoo:package.module:factory``, whose factory returns a ``ParallelEnv`` or an ``AECEnv``.
+      with_state: Whether an observation is ``{"own": what the agent sees, "state": that of the whole game}``.
 
     Raises:
       ConfigError: It cannot be made, or is neither.
@@ -159,9 +163,9 @@ def make_multi_agent(env: str) -> MultiAgentEnvironment:
     except Exception as error:
         raise ConfigError(f"{path!r} cannot make its environment: {type(error).__name__}: {error}") from error
     if hasattr(made, "agent_selection") or hasattr(made, "agent_iter"):
-        return ByTurns(made)
+        return ByTurns(made, with_state=with_state)
     if hasattr(made, "action_space") and hasattr(made, "step"):
-        return Simultaneous(made)
+        return Simultaneous(made, with_state=with_state)
     raise ConfigError(f"{path!r} made a {type(made).__name__}; allowed are PettingZoo's ParallelEnv and AECEnv")
 
 
@@ -181,8 +185,9 @@ class _Readers:
         return self._known[agent](action)
 
 
-def _seen(observation: Any, info: Any) -> tuple[object, object]:
+def _seen(observation: Any, info: Any, state: object) -> tuple[object, object]:
     """Returns what an agent sees and its mask, which stands in the observation or beside it."""
+    mask = info.get("action_mask") if isinstance(info, Mapping) else None
     if isinstance(observation, Mapping) and set(observation) == {"observation", "action_mask"}:
-        return observation["observation"], observation["action_mask"]
-    return observation, info.get("action_mask") if isinstance(info, Mapping) else None
+        observation, mask = observation["observation"], observation["action_mask"]
+    return observation if state is None else {"own": observation, "state": state}, mask

@@ -53,6 +53,7 @@ class Simulation:
       version: Version of the model that shall answer, such as "1.57"; None leaves it to the service.
       seats: Of games with several agents: who plays for whom, game i by mapping i of these, and round again.
       scored: Of these games: the service's agents whose mean return is the game's; empty means all.
+      with_state: Of these games: whether the state of the whole game goes with each observation.
       wait_s: Seconds to wait for the service, at the beginning and whenever it goes away.
     """
 
@@ -67,6 +68,7 @@ class Simulation:
     wait_s: float = 60.0
     seats: tuple[Seats, ...] = ()
     scored: frozenset[str] = frozenset()
+    with_state: bool = False
 
     @property
     def multi_agent(self) -> bool:
@@ -78,8 +80,10 @@ class Simulation:
             raise ValueError(f"games, episodes and wait_s are positive, got {self}")
         if self.multi_agent and self.transport is not Transport.STEPS:
             raise ValueError(f"games of several agents take the transport steps, got {self.transport}")
-        if (self.seats or self.scored) and not self.multi_agent:
-            raise ValueError(f"seats and scored are of games whose env begins with {PREFIX!r}, got {self.env!r}")
+        if (self.seats or self.scored or self.with_state) and not self.multi_agent:
+            raise ValueError(
+                f"seats, scored and with_state are of games whose env begins with {PREFIX!r}, got {self.env!r}"
+            )
 
 
 class Core(Protocol):
@@ -180,7 +184,12 @@ def _core(simulation: Simulation, client: GameClient, scores: Scores) -> Core:
     if simulation.multi_agent:
         numbers = slots_of(scores.slots, simulation.episodes)
         tables = [
-            Table(make_multi_agent(simulation.env), mine, f"{run}-{slot}", simulation.seats)
+            Table(
+                make_multi_agent(simulation.env, with_state=simulation.with_state),
+                mine,
+                f"{run}-{slot}",
+                simulation.seats,
+            )
             for slot, mine in enumerate(numbers)
         ]
         return MultiCore(client, tables, seed, scores, options, simulation.scored)

@@ -29,6 +29,9 @@ class SimulatorConfig(Config):
     scored: tuple[str, ...] = ()
     """Games of several agents: agents of the config whose mean return is the game's; empty means all."""
 
+    with_state: bool = False
+    """Games of several agents: whether an observation is ``{own: …, state: …}``, with the state of the whole game."""
+
 
 class Goal(Config):
     """When a model is good enough."""

@@ -47,6 +47,9 @@ class Few:
         self.agents = [agent for agent in self.agents if not ended[agent]]
         return seen, rewards, ended, never, infos
 
+    def state(self) -> Any:
+        return np.array([self._tick], np.float32)
+
     def _seen(self) -> dict[str, Any]:
         return {agent: np.array([self._seed, self._tick], np.float32) for agent in self.agents}
 
@@ -125,6 +128,14 @@ async def test_an_environment_of_pettingzoo_whose_agents_come_and_go_is_played()
     assert all(session.stopped for session in sessions.values())
 
 
+async def test_the_state_of_the_whole_game_goes_with_what_an_agent_sees() -> None:
+    async with fake_service(lambda session: 0) as service:
+        await run(service, env=FEW, games=1, episodes=1, with_state=True)
+    (sessions,) = games(service).values()
+    seen = [body["observation"] for body in sessions["a"].bodies("tick") + sessions["a"].bodies("stop")]
+    assert seen == [{"own": [100, tick], "state": [tick]} for tick in range(5)]
+
+
 async def test_seats_say_who_plays_for_whom_and_change_with_the_game() -> None:
     seats = ({"player_1": "random"}, {"player_0": "random"})
     async with fake_service(lowest) as service:
@@ -179,7 +190,10 @@ def test_environments_are_told_apart_by_what_they_can_do(monkeypatch: pytest.Mon
     ("changes", "message"),
     [
         ({"env": CONNECT_FOUR, "transport": Transport.STEP}, "take the transport steps"),
-        ({"env": "CartPole-v1", "seats": ({"a": "b"},)}, "seats and scored are of games whose env begins with"),
+        (
+            {"env": "CartPole-v1", "seats": ({"a": "b"},)},
+            "seats, scored and with_state are of games whose env begins with",
+        ),
     ],
 )
 def test_what_does_not_go_together_is_refused(changes: dict[str, Any], message: str) -> None:

@@ -125,7 +125,8 @@ def _command(simulator: SimulatorConfig, url: str, purpose: Purpose, seed: int) 
 def _seated(simulator: SimulatorConfig) -> list[str]:
     """Returns the options of games with several agents."""
     written = (",".join(f"{agent}={player}" for agent, player in seats.items()) for seats in simulator.seats)
-    return [f"--seats={text}" for text in written] + [f"--scored={agent}" for agent in simulator.scored]
+    scored = [f"--scored={agent}" for agent in simulator.scored]
+    return [f"--seats={text}" for text in written] + scored + ["--with-state"] * simulator.with_state
 
 
 def _reap(process: subprocess.Popen[bytes], timeout_s: float) -> None:

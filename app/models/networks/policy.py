@@ -1,5 +1,6 @@
 """A policy for games that need no network of their own: described by the config alone."""
 
+from collections.abc import Sequence
 from typing import Any, Final
 
 from pydantic import ValidationError
@@ -36,7 +37,9 @@ class Policy(nn.Module):
         super().__init__()
         leaves: Structure[ActionLeaf] = Structure(action)
         self.normaliser = Normaliser(Structure(observation)) if config.normalise else None
-        self.encoder = Encoder(config.encoder, Structure(observation))
+        alone = () if config.value is None else config.value.alone
+        self._own = _own_leaves(Structure(observation).paths, alone)
+        self.encoder = Encoder(config.encoder, _without(observation, alone))
         self.memory = None if config.memory is None else _memory(config.memory, self.encoder.outputs)
         features = self.encoder.outputs if self.memory is None else self.memory.units
         self.heads = nn.ModuleList(
@@ -46,7 +49,9 @@ class Policy(nn.Module):
             )
             for leaf in leaves.leaves
         )  # fmt: skip
-        self.value = orthogonal(nn.Linear(features, 1), 1.0)
+        self.value_encoder = None if config.value is None else Encoder(config.value.encoder, Structure(observation))
+        valued = features if self.value_encoder is None else self.value_encoder.outputs
+        self.value = orthogonal(nn.Linear(valued, 1), 1.0)
         self.spec = ModelSpec(
             observation,
             leaves.unflatten([leaf.distribution for leaf in leaves.leaves]),
@@ -60,13 +65,14 @@ class Policy(nn.Module):
           observation: Nested like the spec's, each leaf [B, …].
           state: Each [B, units], where the policy has a memory; None begins a game.
         """
-        seen = self._encoded(self.spec.inputs.flatten(observation))
+        leaves = self._scaled(self.spec.inputs.flatten(observation))
+        seen = self._encoded(leaves)
         if self.memory is None:
-            return self._output(seen, None)
+            return self._output(seen, leaves, None)
         if state is None:
             state = {name: seen.features.new_zeros(len(seen.features), self.memory.units) for name in self.memory.parts}
         features, following = self.memory(seen.features, state)
-        return self._output(Encoded(features, seen.entities), following)
+        return self._output(Encoded(features, seen.entities), leaves, following)
 
     def unroll(self, observation: Any, state: dict[str, Tensor], reset: Tensor) -> PolicyOutput:
         """Returns what to do about many ticks in a row, each leaf [T, B, …], and the state behind the last.
@@ -82,19 +88,24 @@ class Policy(nn.Module):
         if self.memory is None:
             raise ValueError("the policy has no memory to unroll; describe one under memory")
         shape = tuple(reset.shape)
-        seen = self._encoded([leaf.flatten(0, 1) for leaf in self.spec.inputs.flatten(observation)])
+        leaves = self._scaled([leaf.flatten(0, 1) for leaf in self.spec.inputs.flatten(observation)])
+        seen = self._encoded(leaves)
         features, state = self.memory.unroll(seen.features.reshape(*shape, -1), state, reset)
-        whole = self._output(Encoded(features.flatten(0, 1), seen.entities), None)
+        whole = self._output(Encoded(features.flatten(0, 1), seen.entities), leaves, None)
         dist_inputs = [leaf.reshape(*shape, -1) for leaf in self.spec.actions.flatten(whole.dist_inputs)]
         return PolicyOutput(self.spec.actions.unflatten(dist_inputs), whole.value.reshape(shape), state)
 
+    def _scaled(self, leaves: list[Tensor]) -> list[Tensor]:
+        return leaves if self.normaliser is None else list(self.normaliser(leaves))
+
     def _encoded(self, leaves: list[Tensor]) -> Encoded:
-        seen: Encoded = self.encoder(leaves if self.normaliser is None else self.normaliser(leaves))
+        seen: Encoded = self.encoder([leaves[at] for at in self._own])
         return seen
 
-    def _output(self, seen: Encoded, state: dict[str, Tensor] | None) -> PolicyOutput:
+    def _output(self, seen: Encoded, leaves: list[Tensor], state: dict[str, Tensor] | None) -> PolicyOutput:
         dist_inputs = self.spec.actions.unflatten([head(seen) for head in self.heads])
-        return PolicyOutput(dist_inputs, self.value(seen.features).squeeze(-1), state)
+        valued = seen.features if self.value_encoder is None else self.value_encoder(leaves).features
+        return PolicyOutput(dist_inputs, self.value(valued).squeeze(-1), state)
 
 
 def build(observation: Any, action: Any, **network: Any) -> Policy | QNetwork | ActorCritics:
@@ -122,6 +133,27 @@ def build(observation: Any, action: Any, **network: Any) -> Policy | QNetwork | 
         raise config_error(FACTORY, schema_problems(error, PolicyConfig)) from error
     except ValueError as error:
         raise config_error(FACTORY, {"network": str(error)}) from error
+
+
+def _own_leaves(paths: Sequence[str], alone: Sequence[str]) -> tuple[int, ...]:
+    """Returns which leaves of an observation the policy sees."""
+    return tuple(at for at, path in enumerate(paths) if path.partition("/")[0] not in alone)
+
+
+def _without(observation: Nested[ArraySpec], alone: Sequence[str]) -> Structure[ArraySpec]:
+    """Returns what the policy sees of an observation.
+
+    Raises:
+      ValueError: A part is none of the observation's, or nothing is left.
+    """
+    if not alone:
+        return Structure(observation)
+    parts = observation if isinstance(observation, dict) else {}
+    unknown = sorted(set(alone) - set(parts))
+    if unknown or len(parts) == len(set(alone)):
+        names = ", ".join(parts) or "none: it is one array"
+        raise ValueError(f"value.alone is {list(alone)}; allowed are some parts of the observation, not all: {names}")
+    return Structure({name: part for name, part in parts.items() if name not in alone})
 
 
 def _memory(config: MemoryConfig, inputs: int) -> Memory:

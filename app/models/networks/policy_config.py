@@ -147,6 +147,17 @@ class CriticsConfig(Config):
     """Units of the layers behind each critic's own encoder."""
 
 
+class ValueConfig(Config):
+    """Layers of the value's own, beside those of the policy."""
+
+    encoder: EncoderConfig = MlpConfig()
+    """From the whole observation to features."""
+
+    alone: tuple[str, ...] = ()
+    """Parts of the observation that the policy does not see, such as the state of the whole game: a centralised critic
+    (MAPPO; Yu et al., 2022)."""
+
+
 class PolicyConfig(Config):
     """A policy's network behind its observation and in front of its action."""
 
@@ -158,6 +169,9 @@ class PolicyConfig(Config):
 
     memory: MemoryConfig | None = None
     """null: each tick stands alone."""
+
+    value: ValueConfig | None = None
+    """Layers of the value's own; null: it stands on the policy's features."""
 
     std: Literal["shared", "state"] = "shared"
     """Deviations of real numbers: one parameter each, or by the observation."""
@@ -173,3 +187,9 @@ class PolicyConfig(Config):
 
     critics: CriticsConfig | None = None
     """Values of actions beside the policy; null: none."""
+
+    @model_validator(mode="after")
+    def _values_something_once(self) -> "PolicyConfig":
+        if self.value is not None and (self.q is not None or self.critics is not None):
+            raise ValueError("value is the value of a state; allowed is one of value, q and critics")
+        return self

@@ -85,9 +85,13 @@ def test_a_rows_answer_does_not_depend_on_its_batch() -> None:
     torch.testing.assert_close(whole.state["cell"][2:3], alone.state["cell"])
 
 
-@pytest.mark.parametrize("kind", ["lstm", "gru"])
-def test_an_unroll_is_what_tick_by_tick_gives(kind: str) -> None:
-    policy = everything(memory={"kind": kind, "units": 7})
+@pytest.mark.parametrize(
+    ("kind", "value"), [("lstm", None), ("gru", {"encoder": SEES_UNITS, "alone": ["camera"]})], ids=["lstm", "gru"]
+)
+def test_an_unroll_is_what_tick_by_tick_gives(kind: str, value: dict[str, Any] | None) -> None:
+    seen_by_policy = {"units": SEES_UNITS["parts"]["units"], "me": {"kind": "mlp", "hidden": [8]}}  # type: ignore[index]
+    encoder = SEES_UNITS if value is None else {"kind": "parts", "parts": seen_by_policy, "hidden": [16]}
+    policy = everything(memory={"kind": kind, "units": 7}, value=value, encoder=encoder)
     generator = torch.Generator().manual_seed(3)
     reset = torch.rand(9, 4, generator=generator) < 0.3
     observation = seen(9, 4)
@@ -109,6 +113,31 @@ def test_an_unroll_is_what_tick_by_tick_gives(kind: str) -> None:
 def test_a_policy_without_memory_has_nothing_to_unroll() -> None:
     with pytest.raises(ValueError, match="no memory to unroll"):
         everything(memory=None).unroll(seen(2, 1), {}, torch.zeros(2, 1, dtype=torch.bool))
+
+
+CENTRAL = {"own": {"shape": [3]}, "state": {"shape": [5]}}
+
+
+def test_a_centralised_critic_sees_what_the_policy_does_not() -> None:
+    torch.manual_seed(0)
+    policy = build(
+        CENTRAL, {"choices": 2}, value={"alone": ["state"], "encoder": {"kind": "mlp", "hidden": [8]}}, head_gain=1.0
+    )
+    own, state = torch.randn(4, 3), torch.randn(4, 5, requires_grad=True)
+    one, other = policy({"own": own, "state": state}), policy({"own": own, "state": state + 1})
+    torch.testing.assert_close(one.dist_inputs, other.dist_inputs, rtol=0, atol=0)
+    assert (one.value - other.value).abs().min() > 1e-3
+    (by_value,) = torch.autograd.grad(one.value.sum(), state, retain_graph=True)
+    assert by_value.abs().min() > 0
+    assert torch.autograd.grad(one.dist_inputs.sum(), state, allow_unused=True) == (None,)
+
+
+def test_a_value_with_layers_of_its_own_shares_none_with_the_policy() -> None:
+    torch.manual_seed(0)
+    policy = build({"shape": [3]}, {"choices": 2}, value={"encoder": {"kind": "mlp", "hidden": [8]}}, normalise=True)
+    policy(torch.randn(4, 3)).value.sum().backward()
+    touched = {name.split(".")[0] for name, p in policy.named_parameters() if p.grad is not None}
+    assert touched == {"value_encoder", "value"}
 
 
 @pytest.mark.parametrize("std", ["shared", "state"])
@@ -161,6 +190,10 @@ WRONG: list[tuple[dict[str, Any], str]] = [
         "present is 2; an entity has 2 features",
     ),
     ({"observation": {"shape": [3, 2]}, "encoder": {"kind": "entities", "hidden": 6}}, "hidden is 6 and heads 4"),
+    ({"value": {"alone": ["state"]}}, r"value.alone is \['state'\]; allowed are some parts .* none: it is one array"),
+    ({"observation": CENTRAL, "value": {"alone": ["stat"]}}, "allowed are some parts of the observation, not all: own"),
+    ({"observation": CENTRAL, "value": {"alone": ["own", "state"]}}, "not all: own, state"),
+    ({"value": {}, "q": {}}, "allowed is one of value, q and critics"),
 ]
 
 
