@@ -10,11 +10,10 @@ from torch import Tensor, nn
 
 from app.algorithms.contract import Learner
 from app.sources.batches import batches
-from app.sources.reader import Reader
 from app.types import Rows
 
 if TYPE_CHECKING:
-    from app.sources.preprocess import Preprocess
+    from app.sources.opening import SetAside
 
 
 class Still:
@@ -32,8 +31,7 @@ class HeldOut:
         name: str,
         module: nn.Module,
         learner: Learner,
-        reader: Reader,
-        preprocess: "Preprocess | None",
+        aside: "SetAside",
         batch_rows: int,
         most_batches: int,
     ) -> None:
@@ -43,16 +41,14 @@ class HeldOut:
           name: Of the input; its metrics begin with it.
           module: The network.
           learner: Measures the losses by a stepper that takes no step.
-          reader: Of the rows that were set aside.
-          preprocess: Turns batches as stored into those of the model; None where they are.
+          aside: The rows.
           batch_rows: Rows of one batch.
           most_batches: Batches at most.
         """
         self._name = name
         self._module = module
         self._learner = learner
-        self._reader = reader
-        self._preprocess = preprocess
+        self._aside = aside
         self._batch_rows, self._most = batch_rows, most_batches
 
     def measure(self, device: torch.device) -> dict[str, float]:
@@ -84,5 +80,6 @@ class HeldOut:
         return {f"held_out/{self._name}/{name}": total / count for name, total in sums.items() if name not in left_out}
 
     def _batches(self) -> Iterator[Rows]:
-        for rows, _ in batches(self._reader, self._batch_rows):
-            yield rows if self._preprocess is None else self._preprocess(rows)
+        preprocess = self._aside.preprocess
+        for rows, _ in batches(self._aside.reader, self._batch_rows):
+            yield rows if preprocess is None else preprocess(rows)

@@ -16,7 +16,7 @@ from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig, TrainInput
 from app.models.module import spec_of
 from app.models.spec import ModelSpec
-from app.sources.opening import open_held_out, open_preprocess
+from app.sources.opening import open_held_out
 from train.held_out import HeldOut, Still
 from train.learner_settings import critic_rule, policy_settings, q_settings, target_settings
 from train.learners import Learners
@@ -62,13 +62,14 @@ def make_held_out(
 
     Raises:
       SourceError: The rows cannot be found.
+      PluginError: A function that preprocesses them cannot be imported.
     """
     settings, spec, found = trainer.evaluation, spec_of(module), []
     for one in trainer.inputs:
         if settings is None or one.source is None or not isinstance(one.algorithm, TrajectoryAlgorithm):
             continue
-        reader = open_held_out(config, one.source, spec)
-        if reader is None:
+        aside = open_held_out(config, one.source, spec)
+        if aside is None:
             continue
         alone = one.model_copy(
             update={"algorithm": one.algorithm.model_copy(update={"epochs": 1, "minibatch_rows": one.batch_rows})}
@@ -79,10 +80,8 @@ def make_held_out(
         ) -> Learner:
             return make_learner(alone, spec, called, Still(), workers, reduce_sum)
 
-        preprocess, learner = open_preprocess(config, one.source, spec), trained.learner(make)
-        found.append(
-            HeldOut(one.source, module, learner, reader, preprocess, one.batch_rows, settings.held_out_batches)
-        )
+        learner = trained.learner(make)
+        found.append(HeldOut(one.source, module, learner, aside, one.batch_rows, settings.held_out_batches))
     return found
 
 

@@ -14,6 +14,7 @@ from app.config.strategies import ElasticWorkers
 from app.config.training import TrainerConfig
 from app.errors import SparringError, TrainingError
 from app.model_check import trained_spec
+from app.sources.opening import located
 from app.stores.trial import Trial
 from train.beginning import move_aside, plan
 from train.data import OwnStreams
@@ -52,7 +53,7 @@ class TrainingRun:
         self.inputs = tuple(open_input(config, trainer, at, trial, spec) for at in range(len(inputs)))
         for wanted in self.inputs:
             wanted.check()
-        self._config = config
+        self._config = located(config, Path.cwd())  # Workers run in other folders.
         self._trial = trial
         self._folder = home / config.run.trial
         self._plan = plan(config, self.name, home, restore)

@@ -3,7 +3,7 @@
 import glob
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import Final
+from typing import Final, NamedTuple
 
 from app.config.root import ExperimentConfig
 from app.config.sources import FactorySource, FileSource, Source
@@ -42,19 +42,31 @@ def open_reader(config: ExperimentConfig, name: str, spec: ModelSpec, *, rank: i
     return _reader(config, name, spec, Order(config.sources[name].epochs, rank=rank, ranks=ranks))
 
 
-def open_held_out(config: ExperimentConfig, name: str, spec: ModelSpec) -> Reader | None:
-    """Returns what a source is evaluated on, once from start to end; None where nothing is set aside.
+class SetAside(NamedTuple):
+    """What a source is evaluated on."""
+
+    reader: Reader
+    """Reads it once, from start to end."""
+    preprocess: Preprocess | None
+    """Turns its batches as stored into those of the model; None where they are."""
+
+
+def open_held_out(config: ExperimentConfig, name: str, spec: ModelSpec) -> SetAside | None:
+    """Returns what a source is evaluated on; None where nothing is set aside.
+
+    Another source that it names is read and preprocessed as that one's config says.
 
     Raises:
       SourceError: There is no such file, or the factory gives nothing.
-      PluginError: The factory cannot be imported.
+      PluginError: A factory or function cannot be imported.
     """
     source = config.sources[name]
     if source.held_out_source is not None:
-        return _reader(config, source.held_out_source, spec, Order())
+        other = source.held_out_source
+        return SetAside(_reader(config, other, spec, Order()), open_preprocess(config, other, spec))
     if not source.held_out_share:
         return None
-    return _reader(config, name, spec, Order(part="held_out"))
+    return SetAside(_reader(config, name, spec, Order(part="held_out")), open_preprocess(config, name, spec))
 
 
 def open_preprocess(config: ExperimentConfig, name: str, spec: ModelSpec) -> Preprocess | None:
@@ -65,6 +77,16 @@ def open_preprocess(config: ExperimentConfig, name: str, spec: ModelSpec) -> Pre
     """
     path = config.sources[name].preprocess
     return None if path is None else Preprocess(name, path, fields_of(spec))
+
+
+def located(config: ExperimentConfig, folder: Path) -> ExperimentConfig:
+    """Returns a config whose sources are found from any folder.
+
+    Args:
+      config: Config.
+      folder: Where relative paths begin.
+    """
+    return config.model_copy(update={"sources": {name: absolute(one, folder) for name, one in config.sources.items()}})
 
 
 def absolute(source: Source, folder: Path) -> Source:

@@ -3,14 +3,23 @@
 import contextlib
 import os
 import re
+import shutil
 import signal
 import socket
 import subprocess
+import sys
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+import yaml
+
+ROOT = Path(__file__).parents[2]
+COPIED = (
+    "app", "deployments", "train", "configs", "docs", "serve_config.yaml", "pyproject.toml", "Makefile", "README.md",
+    "constraints.txt", ".rayignore",
+)  # fmt: skip
 BASH = re.compile(
     r"(?:<!-- test: (?P<how>[^>]*) -->\n)?```bash\n(?P<commands>.*?)```\n(?:\n```text\n(?P<output>.*?)```\n)?",
     re.DOTALL,
@@ -41,6 +50,37 @@ class Block:
     @property
     def port(self) -> str | None:
         return self.how[self.how.index("port") + 1] if "port" in self.how else None
+
+
+def copy_project(folder: Path) -> None:
+    """Makes a copy of the project as a reader has it, with its virtual environment."""
+    folder.mkdir()
+    for item in COPIED:
+        source = ROOT / item
+        if source.is_dir():
+            shutil.copytree(source, folder / item, ignore=shutil.ignore_patterns("__pycache__"))
+        else:
+            shutil.copy(source, folder / item)
+    (folder / ".venv").symlink_to(sys.prefix)
+
+
+def change(file: Path, **changes: str | float | None) -> None:
+    """Changes values of a YAML file by their paths, ``a__b=1``."""
+    tree = yaml.safe_load(file.read_text(encoding="utf-8"))
+    for path, value in changes.items():
+        *above, name = path.split("__")
+        part = tree
+        for key in above:
+            part = part.setdefault(key, {})
+        part[name] = value
+    file.write_text(yaml.safe_dump(tree), encoding="utf-8")
+
+
+def reader_env(home: Path) -> dict[str, str]:
+    """Returns a reader's environment: a home of its own, the environment active, no settings for Ray or Sparring."""
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "SPARRING_"))}
+    home.mkdir()
+    return kept | {"HOME": str(home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
 
 
 def blocks(text: str) -> list[Block]:

@@ -1,8 +1,6 @@
 """The README's commands, run in its order on ports that are free, and what it says that they print."""
 
 import contextlib
-import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -11,15 +9,22 @@ from pathlib import Path
 
 import psutil
 import pytest
-import yaml
 
-from .readme import END_TIMEOUT_S, Block, Terminal, blocks, free_port, replaced, shows, wait_for
+from .readme import (
+    END_TIMEOUT_S,
+    ROOT,
+    Block,
+    Terminal,
+    blocks,
+    change,
+    copy_project,
+    free_port,
+    reader_env,
+    replaced,
+    shows,
+    wait_for,
+)
 
-ROOT = Path(__file__).parents[2]
-COPIED = (
-    "app", "deployments", "train", "configs", "docs", "serve_config.yaml", "pyproject.toml", "Makefile", "README.md",
-    "constraints.txt", ".rayignore",
-)  # fmt: skip
 PORTS = ("36390", "8000", "8265", "5000", "6006")
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 
@@ -35,27 +40,14 @@ def project(ports: dict[str, str]) -> Iterator[Path]:
     """A copy of the project with those ports; a short path, since Ray puts sockets below it."""
     with tempfile.TemporaryDirectory(prefix="readme-", dir="/tmp") as name:
         folder = Path(name) / "project"
-        folder.mkdir()
-        for item in COPIED:
-            source = ROOT / item
-            if source.is_dir():
-                shutil.copytree(source, folder / item, ignore=shutil.ignore_patterns("__pycache__"))
-            else:
-                shutil.copy(source, folder / item)
-        (folder / ".venv").symlink_to(sys.prefix)
-        base = yaml.safe_load((folder / "configs/base.yaml").read_text())
-        base["actors"]["main"]["port"] = int(ports["36390"])
-        (folder / "configs/base.yaml").write_text(yaml.safe_dump(base))
+        copy_project(folder)
+        change(folder / "configs/base.yaml", actors__main__port=int(ports["36390"]))
         yield folder
 
 
 @pytest.fixture(scope="module")
 def env(project: Path) -> dict[str, str]:
-    """A reader's environment: a home of its own, the virtual environment active, no settings for Ray or Sparring."""
-    kept = {name: value for name, value in os.environ.items() if not name.startswith(("RAY_", "SPARRING_"))}
-    home = project.parent / "home"
-    home.mkdir()
-    return kept | {"HOME": str(home), "PATH": f"{Path(sys.executable).parent}:{os.environ['PATH']}"}
+    return reader_env(project.parent / "home")
 
 
 @pytest.fixture(scope="module")

@@ -1,6 +1,7 @@
 """From a source's config to what is read."""
 
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -8,7 +9,7 @@ import pytest
 from app.config.root import ExperimentConfig
 from app.errors import SourceError
 from app.sources.batches import batches
-from app.sources.opening import absolute, open_held_out, open_reader, shards_of
+from app.sources.opening import absolute, located, open_held_out, open_reader, shards_of
 
 from .made import FLAT, episode
 
@@ -50,10 +51,30 @@ def test_files_that_are_not_there_are_named(folder: Path) -> None:
         names(config(path=str(folder / "empty")))
 
 
+def as_stored(columns: dict[str, Any]) -> dict[str, Any]:
+    return columns
+
+
+def test_another_source_is_read_and_preprocessed_as_its_own_config_says(folder: Path) -> None:
+    one = config(path=str(folder), held_out_source="other", preprocess=f"{__name__}:as_stored")
+    held = open_held_out(one, "demos", FLAT)
+    assert held is not None
+    assert held.preprocess is None
+    other = one.sources["other"].model_copy(update={"preprocess": f"{__name__}:as_stored"})
+    held = open_held_out(one.model_copy(update={"sources": one.sources | {"other": other}}), "demos", FLAT)
+    assert held is not None
+    assert held.preprocess is not None
+    share = open_held_out(
+        config(path=str(folder), held_out_share=0.3, preprocess=f"{__name__}:as_stored"), "demos", FLAT
+    )
+    assert share is not None
+    assert share.preprocess is not None
+
+
 def test_relative_paths_begin_in_the_folder_that_is_given(folder: Path) -> None:
     source = config(path=["a.npz", str(folder / "b.npz"), "~/c.npz"]).sources["demos"]
-    located = absolute(source, folder)
-    assert located.path == (str(folder / "a.npz"), str(folder / "b.npz"), str(Path("~/c.npz").expanduser()))  # type: ignore[union-attr]
+    found = absolute(source, folder)
+    assert found.path == (str(folder / "a.npz"), str(folder / "b.npz"), str(Path("~/c.npz").expanduser()))  # type: ignore[union-attr]
 
 
 def test_the_config_says_how_often_and_in_which_order(folder: Path) -> None:
@@ -71,9 +92,16 @@ def test_what_is_held_out_is_read_once_and_from_where_the_config_says(folder: Pa
     held = open_held_out(share, "demos", FLAT)
     assert held is not None
     trained = next(batches(open_reader(share, "demos", FLAT, rank=0, ranks=1), 20)).rows
-    held_episodes = {int(rows["episode"][0]) for _, rows in held.trajectories()}
+    held_episodes = {int(rows["episode"][0]) for _, rows in held.reader.trajectories()}
     assert 3 <= len(held_episodes) <= 15
     assert not held_episodes & set(trained["episode"].tolist())
     other = open_held_out(config(path=str(folder), held_out_source="other"), "demos", FLAT)
     assert other is not None
-    assert len(list(other.trajectories())) == 30
+    assert len(list(other.reader.trajectories())) == 30
+
+
+def test_all_sources_of_a_config_are_found_from_any_folder(folder: Path) -> None:
+    made = located(config(path="a.npz", held_out_source="other"), folder)
+    assert {name: one.path for name, one in made.sources.items()} == dict.fromkeys(  # type: ignore[union-attr]
+        ("demos", "other"), (str(folder / "a.npz"),)
+    )

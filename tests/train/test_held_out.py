@@ -2,6 +2,7 @@
 
 from pathlib import Path
 
+import numpy as np
 import pytest
 import torch
 
@@ -54,3 +55,20 @@ def test_where_nothing_is_set_aside_or_asked_nothing_is_measured(tmp_path: Path,
     write_demos(tmp_path, shards=2)
     assert spec_of(held_out(config(tmp_path))[2]) is not None
     assert held_out(config(tmp_path, override))[0] == []
+
+
+def test_another_source_is_preprocessed_by_its_own_function(tmp_path: Path) -> None:
+    write_demos(tmp_path / "plain", shards=1)
+    (tmp_path / "raw").mkdir()
+    columns = dict(np.load(tmp_path / "plain/0.npz"))
+    wide = np.concatenate([2.0 * columns["observation"], np.zeros((len(columns["action"]), 2))], axis=1)
+    np.savez(tmp_path / "raw/0.npz", **columns | {"observation": wide})  # type: ignore[arg-type]
+    raw = f"sources.raw={{kind: npz, path: {tmp_path}/raw, preprocess: 'tests.ring.demos:halved'}}"
+    plain = f"sources.plain={{kind: npz, path: {tmp_path}/plain}}"
+    found = []
+    for trained, aside in (("plain", "raw"), ("raw", "plain"), ("plain", "plain")):
+        inputs = f"trainers.main.inputs.0.source={trained}", f"sources.{trained}.held_out_source={aside}"
+        (measuring,), _, _ = held_out(config(tmp_path / "plain", raw, plain, *inputs))
+        found.append(measuring.measure(torch.device("cpu")))
+    losses = [next(value for name, value in one.items() if name.endswith("/loss_policy")) for one in found]
+    assert losses == [losses[0]] * 3

@@ -1,7 +1,7 @@
 """Shows how a launch goes: a live table on a terminal, plain lines elsewhere."""
 
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Final
 
@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.table import Table
 
 from app.stores.metrics import Progress as RingProgress
+from train.launch.result import of_inputs
 
 LINE_EVERY_S: Final = 5.0
 """Seconds between two plain lines."""
@@ -90,7 +91,12 @@ class Progress:
             ("ticks", f"{ring.ticks:,}"),
             ("ticks/s", f"{self._rate:,.0f}"),
             ("updates", str(ring.updates)),
-            ("lag", f"{last['lag_mean']:.2f}" if "lag_mean" in last else "-"),
-            ("loss", f"{last['loss_total']:.4f}" if "loss_total" in last else "-"),
-            ("entropy", f"{last['entropy']:.3f}" if "entropy" in last else "-"),
+            ("lag", _shown(last, "lag_mean", 2)),
+            ("loss", _shown(last, "loss_total", 4)),
+            ("entropy", _shown(last, "entropy", 3)),
         ]
+
+
+def _shown(metrics: Mapping[str, float], name: str, digits: int) -> str:
+    """Returns a metric of an update's inputs as text; of one alone where the others' turn has not come."""
+    return ", ".join(f"{value:.{digits}f}" for value in of_inputs(metrics, name)) or "-"

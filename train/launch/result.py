@@ -1,7 +1,7 @@
 """What a launch came to."""
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
 from app.stores.metrics import Update
@@ -38,10 +38,15 @@ class LaunchResult:
 
 
 def lag_of(updates: Sequence[Update]) -> tuple[float | None, float | None]:
-    """Returns mean and maximum of the lag over updates; None where no update knows it."""
-    means = [update.metrics["lag_mean"] for update in updates if "lag_mean" in update.metrics]
-    highest = [update.metrics["lag_max"] for update in updates if "lag_max" in update.metrics]
+    """Returns mean and maximum of the lag over updates, of all inputs; None where no update knows it."""
+    means = [lag for update in updates for lag in of_inputs(update.metrics, "lag_mean")]
+    highest = [lag for update in updates for lag in of_inputs(update.metrics, "lag_max")]
     return sum(means) / len(means) if means else None, max(highest, default=None)
+
+
+def of_inputs(metrics: Mapping[str, float], name: str) -> list[float]:
+    """Returns a metric of each input of an update; those of several inputs have the input's name in front."""
+    return [value for full, value in metrics.items() if full == name or full.partition("/")[2] == name]
 
 
 def _rounded(value: object) -> object:

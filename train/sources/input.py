@@ -8,7 +8,7 @@ from ray.data import Dataset
 
 from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
-from app.sources.opening import absolute
+from app.sources.opening import located
 from app.sources.position import START, Position
 from app.stores.gate import Gate
 from app.types import Version
@@ -49,9 +49,7 @@ class SourceInput:
           ranks: Most workers that there may be.
           gate: Keeps them in step.
         """
-        sources = {**config.sources, name: absolute(config.sources[name], Path.cwd())}
-        located = config.model_copy(update={"sources": sources})
-        self._rows = SourceStream(located, name, spec, batch_rows, ranks, gate)
+        self._rows = SourceStream(located(config, Path.cwd()), name, spec, batch_rows, ranks, gate)
         self._gate = gate
         self.name, self.stream, self.batch_rows = name, stream, batch_rows
 
