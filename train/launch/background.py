@@ -20,11 +20,15 @@ class Background:
         Raises:
           Exception: What the work raised.
         """
-        if self._thread.is_alive():
+        if not self.ended():
             return False
         if self._error is not None:
             raise self._error
         return True
+
+    def ended(self) -> bool:
+        """Returns whether the work is done or failed."""
+        return not self._thread.is_alive()
 
     def join(self, timeout_s: float) -> None:
         """Waits until the work is done or failed, at most so long."""

@@ -99,9 +99,13 @@ class Ring:
         from deployments.build import prepare  # noqa: PLC0415
 
         serve = self._serve = Background(self._start_serve, "serve")
-        prepared = prepare(self._config)
-        self._stopper.check()
-        session = self._start_trainer(self._config, prepared.trial, restore)
+        try:
+            prepared = prepare(self._config)
+            self._stopper.check()
+            session = self._start_trainer(self._config, prepared.trial, restore)
+        except SparringError:
+            self.wait(serve.ended)  # Ray, closed under it, would end this process before the error is told.
+            raise
         self.wait(serve.done)
         deployed = Background(lambda: _deploy(prepared), "deploy")
         self.wait(lambda: deployed.done() and _live(session))
