@@ -7,6 +7,7 @@ from ray.data import Dataset
 
 from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
+from app.sources.position import Place
 from app.stores.buffer import KEY_COLUMNS, Buffer
 from app.stores.buffer_settings import BatchLayout, batch_layout, buffer_settings
 from app.stores.trial import Trial
@@ -54,13 +55,13 @@ class Input(Protocol):
           SparringError: They cannot be read, or do not fit the model.
         """
 
-    def batches(self, rank: int, position: tuple[int, ...] | None) -> "Iterator[dict[str, Tensor]]":
+    def batches(self, rank: int, place: Place | None) -> "Iterator[dict[str, Tensor]]":
         """Yields the batches of the calling worker as tensors on its device.
 
         Args:
           rank: Of the worker.
-          position: First row of the column ``position`` of the last batch that was learned from, where its batches
-            have one; None begins at the start.
+          place: First row of the column ``position`` of the last batch that was learned from, where its batches have
+            one, and what groups of workers before have left; None begins at the start.
         """
 
     def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":
@@ -102,7 +103,7 @@ class BufferInput:
     def check(self) -> None:
         """Does nothing: agents and trainer share the model's spec."""
 
-    def batches(self, rank: int, position: tuple[int, ...] | None) -> "Iterator[dict[str, Tensor]]":
+    def batches(self, rank: int, place: Place | None) -> "Iterator[dict[str, Tensor]]":
         """Yields the batches of the games that are played now, wherever others have ended."""
         return batches(self.stream, self._buffer, self._layout)
 

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 import ray
@@ -14,9 +14,12 @@ from app.config.training import Mixing
 from app.errors import SparringError
 from app.replay.mixture import Mixture
 from app.types import RowKind
-from train.bookmarks import Bookmark, bookmark_in, bookmark_of
+from train.bookmarks import bookmark_in, needed, place_of
 from train.inputs import Input
 from train.strategies.processes import Processes
+
+if TYPE_CHECKING:
+    from app.sources.position import Place, Position
 
 SENT_MAX: Final = 8
 """Releases of credits under way before the oldest is waited for."""
@@ -24,6 +27,8 @@ SETTLE_S: Final = 60.0
 """Longest wait for a release."""
 TURNS: Final = " turns"
 """Name under which the turns of the inputs are saved; no input begins with a space."""
+PAST: Final = " past"
+"""Name under which the positions of groups of another number of workers are saved."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,15 +71,17 @@ class Streams:
         self._reading: list[Iterator[dict[str, Tensor]]] = []
         self._ended: set[int] = set()
         self._processes = processes
-        self._bookmarks: dict[str, Bookmark | None] = {}
+        self._positions: dict[str, Position | None] = {}
         """Where the rows behind the newest batch of each input stand."""
+        self._places: dict[str, Place | None] = {}
+        """Where the inputs are taken up."""
         self._newest = [-1] * len(inputs)
         """Newest batch of each input."""
         self._releases: list[ray.ObjectRef[Any]] = []
 
     def __iter__(self) -> Iterator[list[Arrived]]:
         """Yields what an update learns from, or an empty batch alone; release each before the next is asked for."""
-        self._reading = [iter(one.batches(self._processes.rank, self._bookmarks.get(one.name))) for one in self._inputs]
+        self._reading = [iter(one.batches(self._processes.rank, self._places.get(one.name))) for one in self._inputs]
         self._ended.clear()
         return self._together() if self._all_at_once else self._in_turn()
 
@@ -105,11 +112,17 @@ class Streams:
 
     def positions(self) -> dict[str, Any] | None:
         """Returns how far all workers have come, on rank 0; None on the others, which call it at the same point."""
-        everyone = self._processes.gather(self._bookmarks)
+        everyone = self._processes.gather(self._positions)
         if everyone is None:
             return None
-        found: dict[str, Any] = {one.name: [own.get(one.name) for own in everyone] for one in self._inputs}
-        return found | {TURNS: {name: turns.tolist() for name, turns in self._mixture.state_dict().items()}}
+        found: dict[str, Any] = {TURNS: {name: turns.tolist() for name, turns in self._mixture.state_dict().items()}}
+        past: dict[str, Any] = {}
+        for one in self._inputs:
+            positions = [own.get(one.name) for own in everyone]
+            found[one.name] = [None if position is None else tuple(position) for position in positions]
+            place = self._places.get(one.name)
+            past[one.name] = needed(() if place is None else place.past, positions)
+        return found | {PAST: past}
 
     def go_on(self, positions: Mapping[str, Any]) -> None:
         """Begins where the workers of another start have stopped.
@@ -119,7 +132,9 @@ class Streams:
         """
         rank, workers = self._processes.rank, self._processes.workers
         for one in self._inputs:
-            self._bookmarks[one.name] = bookmark_of(positions.get(one.name), rank, workers)
+            past = positions.get(PAST, {}).get(one.name, ())
+            place = self._places[one.name] = place_of(positions.get(one.name), past, rank, workers)
+            self._positions[one.name] = None if place is None else place.position
         if TURNS in positions:
             self._mixture.load_state_dict({name: np.array(turns) for name, turns in positions[TURNS].items()})
 
@@ -161,7 +176,7 @@ class Streams:
         starving = self._inputs[at].live and not bool((batch["weight"] > 0).any())
         arrived = Arrived(at, batch, time.monotonic() - asked_s, starving)
         self._check_whole(arrived)
-        self._newest[at], self._bookmarks[self._inputs[at].name] = arrived.batch_id, bookmark_in(batch)
+        self._newest[at], self._positions[self._inputs[at].name] = arrived.batch_id, bookmark_in(batch)
         return arrived
 
     def _check_whole(self, arrived: Arrived) -> None:

@@ -2,6 +2,7 @@
 
 import glob
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
@@ -17,6 +18,7 @@ from app.sources.formats.npz import NpzShard
 from app.sources.formats.parquet import ParquetShard
 from app.sources.formats.recordings import RecordingShard
 from app.sources.formats.rllib import RllibShard
+from app.sources.position import Past
 from app.sources.preprocess import Preprocess
 from app.sources.reader import Order, Reader
 from app.sources.stored import Shard
@@ -32,14 +34,24 @@ FORMATS: Final[Mapping[str, tuple[Callable[[Path, Mapping[str, str]], Shard], tu
 """How the files of each kind are read, and the endings by which they are found in folders."""
 
 
-def open_reader(config: ExperimentConfig, name: str, spec: ModelSpec, *, rank: int = 0, ranks: int = 1) -> Reader:
+def open_reader(
+    config: ExperimentConfig, name: str, spec: ModelSpec, *, rank: int = 0, ranks: int = 1, past: Past = ()
+) -> Reader:
     """Returns what one of ``ranks`` workers trains on.
+
+    Args:
+      config: With the source.
+      name: Of the source.
+      spec: Of the model.
+      rank: Of the worker.
+      ranks: How many there are.
+      past: Where workers of another number have stopped.
 
     Raises:
       SourceError: There is no such file, or the factory gives nothing.
       PluginError: The factory cannot be imported.
     """
-    return _reader(config, name, spec, Order(config.sources[name].epochs, rank=rank, ranks=ranks))
+    return _reader(config, name, spec, Order(config.sources[name].epochs, rank=rank, ranks=ranks, past=past))
 
 
 class SetAside(NamedTuple):
@@ -119,14 +131,11 @@ def shards_of(name: str, source: Source) -> Sequence[Shard]:
 def _reader(config: ExperimentConfig, name: str, spec: ModelSpec, order: Order) -> Reader:
     source = config.sources[name]
     shuffle = source.shuffle if order.part == "train" else None
-    arranged = Order(
-        order.epochs,
+    arranged = replace(
+        order,
         window=None if shuffle is None else shuffle.window,
         seed=config.run.seed if shuffle is None or shuffle.seed is None else shuffle.seed,
         held_out_share=source.held_out_share,
-        part=order.part,
-        rank=order.rank,
-        ranks=order.ranks,
     )
     fields = None if source.preprocess else fields_of(spec)
     return Reader(name, shards_of(name, source), fields, arranged)

@@ -16,3 +16,18 @@ class Position(NamedTuple):
 
 
 START = Position(0, 0, 0, 0)
+
+Past = tuple[tuple[Position, ...], ...]
+"""Where groups of readers have stopped, the oldest first, each by rank; the next group had another number of ranks."""
+
+
+class Place(NamedTuple):
+    """Where a reader goes on."""
+
+    position: Position
+    past: Past = ()
+    """Groups before its own whose epochs are not over; the newest epoch that any of them has reached is the last one
+    that is shared out by what they have left."""
+
+
+BEGIN = Place(START)

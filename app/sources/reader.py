@@ -9,13 +9,14 @@ import numpy as np
 
 from app.errors import SourceError
 from app.seeding import derive
+from app.sources.dealing import Dealer, Part
 from app.sources.fitting import Field
-from app.sources.position import START, Position
+from app.sources.position import START, Past, Position
 from app.sources.stored import Shard
 from app.sources.trajectory import trajectory
 from app.types import Rows
 
-Part = Literal["train", "held_out"]
+Purpose = Literal["train", "held_out"]
 HASHES: Final = 2.0**63
 """Numbers that ``derive`` gives."""
 
@@ -31,10 +32,12 @@ class Order:
     seed: int = 0
     held_out_share: float = 0.0
     """Share of the trajectories that is not of the part ``train`` but of ``held_out``."""
-    part: Part = "train"
+    part: Purpose = "train"
     rank: int = 0
     ranks: int = 1
     """Readers that share the trajectories: whole shards where there is one for each, else every n-th trajectory."""
+    past: Past = ()
+    """Groups of readers of other numbers that have stopped before."""
 
 
 class Reader:
@@ -54,10 +57,7 @@ class Reader:
         """
         if not shards:
             raise SourceError(f"sources.{name} has no shard; allowed is at least one")
-        by_shard = len(shards) >= order.ranks
-        numbered = list(enumerate(shards))
-        self._shards = numbered[order.rank :: order.ranks] if by_shard else numbered
-        self._stride, self._first = (1, 0) if by_shard else (order.ranks, order.rank)
+        self._dealer = Dealer(shards, order.seed, shuffled=order.window is not None, past=order.past)
         self._name, self._fields, self._order = name, fields, order
 
     def trajectories(self, begin: Position = START) -> Iterator[tuple[Position, Rows]]:
@@ -70,47 +70,40 @@ class Reader:
         for epoch in epochs:
             read = 0
             first = begin if epoch == begin.epoch else START
-            for place, (number, shard) in self._arranged(epoch):
+            for place, part in enumerate(self._dealer.parts(epoch, self._order.rank, self._order.ranks)):
                 if place < first.shard:
                     continue
                 done = first.trajectories if place == first.shard else 0
-                for count, rows in enumerate(self._shuffled(epoch, number, shard)):
+                for count, (learned, rows) in enumerate(part.left(self._shuffled(epoch, part))):
                     if count >= done:
                         read += 1
                         offset = first.offset if (place, count) == (first.shard, done) else 0
-                        yield Position(epoch, place, count, offset), rows
-            if first == START and not read:
+                        yield Position(epoch, place, count, max(learned, offset)), rows
+            if first == START and not read and self._dealer.is_new(epoch):
                 raise SourceError(self._nothing())
 
-    def _arranged(self, epoch: int) -> Iterator[tuple[int, tuple[int, Shard]]]:
-        """Returns the shards of an epoch by place."""
-        if self._order.window is None:
-            return enumerate(self._shards)
-        rng = np.random.default_rng(derive(self._order.seed, "shards", epoch))
-        return enumerate([self._shards[at] for at in rng.permutation(len(self._shards))])
-
-    def _shuffled(self, epoch: int, number: int, shard: Shard) -> Iterator[Rows]:
-        """Yields the trajectories of a shard, each drawn from a window over what is stored next."""
+    def _shuffled(self, epoch: int, part: Part) -> Iterator[Rows]:
+        """Yields the trajectories of a part, each drawn from a window over what is stored next."""
         window = self._order.window or 1
-        rng = np.random.default_rng(derive(self._order.seed, "trajectories", epoch, number))
+        rng = np.random.default_rng(derive(self._order.seed, "trajectories", epoch, part.number))
         held: list[Rows] = []
-        for rows in self._chosen(number, shard):
+        for rows in self._chosen(part):
             held.append(rows)
             if len(held) >= window:
                 yield _drawn(held, rng)
         while held:
             yield _drawn(held, rng)
 
-    def _chosen(self, number: int, shard: Shard) -> Iterator[Rows]:
-        """Yields this reader's trajectories of a shard, as stored."""
+    def _chosen(self, part: Part) -> Iterator[Rows]:
+        """Yields the trajectories of a part, as stored."""
         chosen = 0
-        for at, stored in enumerate(shard):
-            if self._is_held_out(shard, at) != (self._order.part == "held_out"):
+        for at, stored in enumerate(part.shard):
+            if self._is_held_out(part.shard, at) != (self._order.part == "held_out"):
                 continue
             chosen += 1
-            if (chosen - 1) % self._stride != self._first:
+            if (chosen - 1) % part.stride != part.first:
                 continue
-            rows = trajectory(stored, self._fields, number << 32 | at)
+            rows = trajectory(stored, self._fields, part.number << 32 | at)
             if rows is not None:
                 yield rows
 
@@ -119,11 +112,12 @@ class Reader:
         return share > 0 and derive(0, "held out", shard.name, at) / HASHES < share
 
     def _nothing(self) -> str:
-        names = ", ".join(shard.name for _, shard in self._shards[:3])
+        shards = [part.shard for part in self._dealer.parts(0, self._order.rank, self._order.ranks)]
+        names = ", ".join(shard.name for shard in shards[:3])
         of = f" for worker {self._order.rank} of {self._order.ranks}" if self._order.ranks > 1 else ""
         return (
             f"sources.{self._name} has no trajectory of the part {self._order.part}{of} in {names}"
-            f"{', …' if len(self._shards) > 3 else ''}; needed is one with a step whose next state is known"  # noqa: PLR2004
+            f"{', …' if len(shards) > 3 else ''}; needed is one with a step whose next state is known"  # noqa: PLR2004
         )
 
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from app.config.base import Process
 from app.errors import SourceError
 from app.replay.credits import Credits
-from app.sources.position import START, Position
+from app.sources.position import BEGIN, Place
 from app.stores.host import StoreHandle, open_host
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ ANSWER_S: Final = 60.0
 class Opened(NamedTuple):
     """Where a stream begins."""
 
-    position: Position
+    place: Place
     first_batch: int
     """Id of its first batch; later ones count on."""
 
@@ -45,7 +45,7 @@ class GateStore:
     """
 
     def __init__(self) -> None:
-        self._begins: dict[int, Position] = {}
+        self._begins: dict[int, Place] = {}
         self._group = ""
         self._ranks = 1
         self._credits = Credits(1)
@@ -62,9 +62,9 @@ class GateStore:
     async def start(self) -> None:
         """Does nothing: a gate has no work of its own."""
 
-    async def begin(self, rank: int, position: Position) -> None:
+    async def begin(self, rank: int, place: Place) -> None:
         """Says where the next stream of a worker begins."""
-        self._begins[rank] = position
+        self._begins[rank] = place
 
     async def open(self, rank: int, group: str, ranks: int, credits_batches: int) -> Opened:
         """Joins a worker's stream to its group; the first of a new group ends the streams of the old one."""
@@ -76,7 +76,7 @@ class GateStore:
                 self._changed.notify_all()
             self._credits.open(rank)
             self._offered[rank] = self._admitted[rank] = 0
-            return Opened(self._begins.get(rank, START), self._first_batch)
+            return Opened(self._begins.get(rank, BEGIN), self._first_batch)
 
     async def admit(self, rank: int, group: str, number: int) -> bool | None:
         """Returns whether a worker may have its batch of that number; None: not yet, ask again.
@@ -154,9 +154,9 @@ class Gate:
     def __init__(self, handle: StoreHandle) -> None:
         self._handle = handle
 
-    def begin(self, rank: int, position: Position) -> None:
+    def begin(self, rank: int, place: Place) -> None:
         """Says where the next stream of a worker begins."""
-        self._handle.get("begin", rank, position)
+        self._handle.get("begin", rank, place)
 
     def open(self, rank: int, group: str, ranks: int, credits_batches: int) -> Opened:
         """Joins a worker's stream to its group."""

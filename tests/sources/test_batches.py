@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from app.errors import SourceError
 from app.sources.batches import Batch, batches
 from app.sources.fitting import fields_of
-from app.sources.position import START, Position
+from app.sources.position import BEGIN, START, Place, Position
 from app.sources.reader import Order, Reader
 from app.types import RowKind, Rows
 
@@ -75,6 +75,58 @@ def test_ranks_share_the_trajectories_without_rest(lengths: list[list[int]], ran
             assert sum(map(len, lengths)) < ranks or len(lengths) < ranks
     flat = [length for each in lengths for length in each]
     assert sorted(seen) == [100.0 * number + tick for number, length in enumerate(flat) for tick in range(length)]
+
+
+Stops = st.lists(st.tuples(st.integers(1, 4), st.lists(st.integers(0, 5), min_size=4, max_size=4)), max_size=3)
+"""Groups of readers, and how many batches each of them reads."""
+
+
+@given(Lengths, st.integers(2, 12), Windows, Stops, st.integers(1, 4))
+def test_readers_of_other_numbers_go_on_with_what_is_left_without_rest_or_repetition(
+    lengths: list[list[int]], rows: int, window: int | None, stops: list[tuple[int, list[int]]], last: int
+) -> None:
+    if max(ranks for ranks in (last, *(each for each, _ in stops))) > len(lengths[0]):
+        lengths = [[*each, 1, 1, 1] for each in lengths]  # Something for each reader.
+    place, seen = BEGIN, list[float]()
+    for ranks, counts in stops:
+        positions = []
+        for rank in range(ranks):
+            order = Order(2, window, seed=5, rank=rank, ranks=ranks, past=place.past)
+            found = list(itertools.islice(batches(reader(lengths, order), rows, place.position), counts[rank]))
+            seen += steps(found)
+            positions.append(found[-1].position if found else place.position)
+        place = Place(Position(min(one.epoch for one in positions), 0, 0, 0), (*place.past, tuple(positions)))
+    for rank in range(last):
+        order = Order(2, window, seed=5, rank=rank, ranks=last, past=place.past)
+        seen += steps(list(batches(reader(lengths, order), rows, place.position)))
+    flat = [length for each in lengths for length in each]
+    assert sorted(seen) == sorted([100.0 * at + tick for at, length in enumerate(flat) for tick in range(length)] * 2)
+
+
+@given(Lengths, st.integers(2, 12), Windows, st.integers(0, 8), st.integers(0, 40))
+def test_what_is_left_is_read_from_each_position_as_in_the_uninterrupted_run(
+    lengths: list[list[int]], rows: int, window: int | None, stop: int, again: int
+) -> None:
+    first = list(itertools.islice(batches(reader(lengths, Order(None, window, seed=5)), rows), stop + 1))
+    past = ((first[-1].position,),)
+    lengths = [[*each, 1] for each in lengths]
+    order = Order(None, window, seed=5, rank=1, ranks=2, past=past)
+    begin = Position(first[-1].position.epoch, 0, 0, 0)
+    whole = list(itertools.islice(batches(reader(lengths, order), rows, begin), again + 8))
+    resumed = batches(reader(lengths, order), rows, whole[again].position)
+    for expected in whole[again + 1 :]:
+        got = next(resumed)
+        assert got.position == expected.position
+        assert equal(got.rows, expected.rows)
+
+
+def test_who_was_in_the_middle_of_a_trajectory_leaves_its_rest_and_the_readers_take_turns_to_have_the_first() -> None:
+    lengths = [[5, 2, 2], [3, 3, 3]]
+    stopped = tuple(next(batches(reader(lengths, Order(rank=rank, ranks=2)), 4)).position for rank in (0, 1))
+    assert stopped == (Position(0, 0, 0, 3), Position(0, 0, 1, 0))
+    got = [steps(list(batches(reader(lengths, Order(rank=rank, ranks=3, past=(stopped,))), 20))) for rank in range(3)]
+    # Left are 3 and 4 of game 0, games 1 and 2 of the one; games 4 and 5 of the other.
+    assert got == [[3, 4, 500, 501, 502], [100, 101], [200, 201, 400, 401, 402]]
 
 
 def test_a_cut_trajectory_bootstraps_from_the_row_that_opens_the_next_batch() -> None:

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.errors import SourceError
-from app.sources.position import START, Position
+from app.sources.position import BEGIN, Place, Position
 from app.stores.gate import GateStore
 
 
@@ -77,13 +77,13 @@ async def test_a_close_lets_the_others_have_what_one_had() -> None:
 async def test_a_new_group_ends_the_old_one_and_begins_where_its_workers_say() -> None:
     gate = GateStore()
     opened = await gate.open(0, "old", 1, 1)
-    assert opened == (START, 0)
+    assert opened == (BEGIN, 0)
     assert await gate.admit(0, "old", 0)
     waiting = asyncio.create_task(gate.admit(0, "old", 1))
     await asyncio.sleep(0)
-    await gate.begin(0, Position(1, 2, 3, 4))
+    await gate.begin(0, Place(Position(1, 2, 3, 4)))
     opened = await gate.open(0, "new", 1, 1)
-    assert opened == (Position(1, 2, 3, 4), 1)  # No id comes again.
+    assert opened == (Place(Position(1, 2, 3, 4)), 1)  # No id comes again.
     assert not await waiting
     assert await gate.admit(0, "new", 0)
     assert not await gate.release(0, 0)

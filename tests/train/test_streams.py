@@ -10,8 +10,8 @@ from torch import Tensor
 
 from app.config.training import Mixing
 from app.errors import SparringError
+from app.sources.position import Place, Position
 from app.types import RowKind
-from train.bookmarks import Bookmark
 from train.strategies.processes import Processes
 from train.streams import Streams
 
@@ -23,7 +23,7 @@ def batch(number: int, *, empty: bool = False, position: int | None = None) -> d
     kind[-1] = RowKind.FULL
     weight = (kind == RowKind.STEP).float() * (0.0 if empty else 1.0)
     found = {"batch": torch.full((ROWS,), number), "kind": kind, "weight": weight}
-    return found if position is None else found | {"position": torch.tensor([[0, position]] * ROWS)}
+    return found if position is None else found | {"position": torch.tensor([[0, 0, position, 0]] * ROWS)}
 
 
 class FakeInput:
@@ -35,12 +35,12 @@ class FakeInput:
     def __init__(self, name: str, batches: Sequence[dict[str, Tensor]], *, live: bool = True) -> None:
         self.name = self.stream = name
         self.live = live
-        self.begun: Bookmark | None = None
+        self.begun: Place | None = None
         self.finished = -2
         self._batches = batches
 
-    def batches(self, rank: int, position: Bookmark | None) -> Iterator[dict[str, Tensor]]:
-        self.begun = position
+    def batches(self, rank: int, place: Place | None) -> Iterator[dict[str, Tensor]]:
+        self.begun = place
         yield from self._batches
 
     def finish(self, batch_id: int) -> None:
@@ -96,13 +96,30 @@ def test_what_was_read_and_whose_turn_it_was_come_back() -> None:
     seen = order(first, 7)
     positions = first.positions()
     assert positions is not None
-    assert positions["source"] == [(0, 1)]
+    assert positions["source"] == [(0, 0, 1, 0)]
     rest = FakeInput("source", [batch(n) for n in range(2, 9)], live=False)
     second = streams([rest, endless("games")], [1, 2])
     second.go_on(positions)
     whole = order(streams([endless("source"), endless("games")], [1, 2]), 14)
     assert seen + order(second, 7) == whole
-    assert rest.begun == (0, 1)
+    assert rest.begun == Place(Position(0, 0, 1, 0))
+
+
+def test_workers_of_another_number_are_told_where_the_others_have_stopped_and_remember_it() -> None:
+    saved = {"source": [(1, 0, 4, 2), (2, 0, 0, 0)], " turns": {}, " past": {"source": []}}
+    stopped = ((Position(1, 0, 4, 2), Position(2, 0, 0, 0)),)
+    source = FakeInput("source", [batch(0, position=6)], live=False)
+    resumed = streams([source], [1])
+    resumed.go_on({name: saved[name] for name in ("source", " past")})
+    order(resumed, 1)
+    assert source.begun == Place(Position(1, 0, 0, 0), stopped)
+    positions = resumed.positions()
+    assert positions is not None
+    again = FakeInput("source", [], live=False)
+    once_more = streams([again], [1])
+    once_more.go_on(positions)
+    order(once_more, 1)
+    assert again.begun == Place(Position(0, 0, 6, 0), stopped)
 
 
 def test_together_each_input_gives_a_batch_and_the_others_wait_for_one_without_rows() -> None:

@@ -9,7 +9,7 @@ from ray.data import Dataset
 from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
 from app.sources.opening import located
-from app.sources.position import START, Position
+from app.sources.position import BEGIN, Place
 from app.stores.gate import Gate
 from app.types import Version
 from train.data import arriving
@@ -68,9 +68,9 @@ class SourceInput:
         """Returns the dataset of a rank; the ranks of the group share the trajectories."""
         return dataset(replace(self._rows, ranks=ranks), rank, group)
 
-    def batches(self, rank: int, position: tuple[int, ...] | None) -> "Iterator[dict[str, Tensor]]":
-        """Yields this worker's batches as tensors, from the start or from behind the batch of a position."""
-        self._gate.begin(rank, START if position is None else Position(*position))
+    def batches(self, rank: int, place: Place | None) -> "Iterator[dict[str, Tensor]]":
+        """Yields this worker's batches as tensors, from the start or from a place."""
+        self._gate.begin(rank, BEGIN if place is None else place)
         for batch in arriving(self.stream):
             batch.pop(FILLER, None)
             yield batch

@@ -58,10 +58,10 @@ class SourceStream:
 
     def read(self, rank: int, group: str, filler_bytes: int) -> Iterator[Block]:
         """Yields the worker's batches, each when all workers have one, until one of them has no more."""
-        reader = open_reader(self.config, self.source, self.spec, rank=rank, ranks=self.ranks)
         credits_batches = self.config.sources[self.source].credits_batches
-        begin, first = self.gate.open(rank, group, self.ranks, credits_batches)
-        for number, (rows, position) in zip(count(), batches(reader, self.batch_rows, begin), strict=False):
+        place, first = self.gate.open(rank, group, self.ranks, credits_batches)
+        reader = open_reader(self.config, self.source, self.spec, rank=rank, ranks=self.ranks, past=place.past)
+        for number, (rows, position) in zip(count(), batches(reader, self.batch_rows, place.position), strict=False):
             if not self.gate.admit(rank, group, number):
                 return
             yield block_of(filled(rows | marks(self.batch_rows, first + number, position), filler_bytes))

@@ -10,7 +10,7 @@ from ray.data.block import Block, BlockAccessor
 
 from app.config.root import ExperimentConfig
 from app.replay.rows import empty_batch
-from app.sources.position import START, Position
+from app.sources.position import START, Place, Position
 from app.stores.gate import Gate, Opened
 from tests.sources.made import FLAT, episode
 from train.data import BLOCK_SHARE, size_of
@@ -29,7 +29,7 @@ class FakeGate:
         self.exhausted = False
 
     def open(self, rank: int, group: str, ranks: int, credits_batches: int) -> Opened:
-        return Opened(self.begin, 100)
+        return Opened(Place(self.begin), 100)
 
     def admit(self, rank: int, group: str, number: int) -> bool:
         self.asked.append(number)
