@@ -17,6 +17,7 @@ from app.errors import CheckpointError
 from app.models.checkpoints import LEARNER, check_learner, checkpoint_name, digest, newest_readable, whole_checkpoints
 from app.models.folders import UNFINISHED, remove_folder, write_folder
 from app.models.saved import SavedModel, read_meta, read_model, write_model
+from app.replay.ancestry import NO_ANCESTRY, Ancestry, Origin
 from app.types import Version
 from train.resume import Progress
 from train.retention import Mark, kept
@@ -49,6 +50,12 @@ class LearnerState:
     """What it was measured by when it was written; values that are not finite are left out."""
     positions: Mapping[str, Any] = field(default_factory=dict)
     """How far each input was read, by its name; tensors and numbers, nested."""
+    ancestry: Ancestry = NO_ANCESTRY
+    """What its generation, and those before it, went on from."""
+
+    def ancestry_of(self, generation: int) -> Ancestry:
+        """Returns the ancestry of a generation that goes on from here."""
+        return self.ancestry.joined(Ancestry((Origin(generation, Version(self.generation, self.number)),)))
 
     def check(self, spec_hash: str) -> None:
         """Does nothing where the state fits the network.
@@ -161,6 +168,7 @@ def load_state(path: Path) -> LearnerState:
             kwargs=saved.kwargs,
             metrics=learner["metrics"],
             positions=rest["positions"],
+            ancestry=Ancestry.of_lists(learner.get("ancestry", [])),
         )
     except (OSError, EOFError, RuntimeError, ValueError, KeyError, TypeError, UnpicklingError) as error:
         raise CheckpointError(f"cannot read checkpoint {path}: {type(error).__name__}: {error}") from error
@@ -180,6 +188,7 @@ def _write(folder: Path, state: LearnerState, ordinal: int) -> None:
         "updates": state.updates,
         "generation": state.generation,
         "run": state.run,
+        "ancestry": state.ancestry.as_lists(),
         "ordinal": ordinal,
         "metrics": {name: value for name, value in state.metrics.items() if math.isfinite(value)},
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),

@@ -7,6 +7,7 @@ from ray.data import Dataset
 
 from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
+from app.replay.ancestry import Ancestry
 from app.sources.position import Place
 from app.stores.buffer import KEY_COLUMNS, Buffer
 from app.stores.buffer_settings import BatchLayout, batch_layout, buffer_settings
@@ -70,8 +71,13 @@ class Input(Protocol):
     def update_priorities(self, batch: "Mapping[str, Tensor]", priorities: "Tensor") -> None:
         """Says how much each row of a batch is worth being drawn again; nothing happens where rows are not drawn."""
 
-    def advance(self, newest: Version) -> None:
-        """Says which version was published; nothing happens where rows do not leave by their age."""
+    def advance(self, newest: Version, ancestry: Ancestry) -> None:
+        """Says which version was published; nothing happens where rows do not leave by their age.
+
+        Args:
+          newest: The version.
+          ancestry: What its generation went on from.
+        """
 
     def finish(self, batch_id: int) -> None:
         """Ends the streams of all ranks, unless the batch is of an older group."""
@@ -119,12 +125,12 @@ class BufferInput:
         keys = {name: batch[name].cpu().numpy() for name in KEY_COLUMNS}
         self._sent = self._buffer.update_priorities(keys, priorities.numpy())
 
-    def advance(self, newest: Version) -> None:
+    def advance(self, newest: Version, ancestry: Ancestry) -> None:
         """Has items of a table leave that the version makes too old; the one before has arrived by then."""
         if not self._layout.by_version:
             return
         ray.get(self._advanced, timeout=SETTLE_S)
-        self._advanced = self._buffer.advance(newest)
+        self._advanced = self._buffer.advance(newest, ancestry)
 
     def finish(self, batch_id: int) -> None:
         """Ends the streams of all ranks, unless the batch is of an older group."""

@@ -19,6 +19,7 @@ from app.config.active import agents_of
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError, SparringError
 from app.models.module import build_module, hash_of, spec_of
+from app.replay.ancestry import NO_ANCESTRY
 from app.replay.freshness import Freshness, freshness
 from app.seeding import derive
 from app.stores.metrics import Update
@@ -116,6 +117,7 @@ class Worker:
         weights, after = trial.weights(self._config.model), self._saving.newest_generation()
         generation = self._same_on_all(weights.begin(self._hash, after) if self._rank == 0 else 0)
         self._publisher = Publisher(weights, trial.metrics, args.trainer, generation)
+        self._ancestry = NO_ANCESTRY if begun is None else begun.ancestry_of(generation)
         self._measured: Mapping[str, float] = {}
         """Metrics of the newest update."""
         self._dropped: Counter[str] = Counter()
@@ -202,7 +204,7 @@ class Worker:
         if self._rank == 0:
             self._publisher.publish(weights)
             for one in self._inputs:
-                one.advance(self._publisher.version)
+                one.advance(self._publisher.version, self._ancestry)
         else:
             self._publisher.version = Version(self._publisher.version.generation, self._publisher.version.number + 1)
 
@@ -242,6 +244,7 @@ class Worker:
             kwargs=self._model.kwargs,
             metrics=self._measures(),
             positions=positions,
+            ancestry=self._ancestry,
         )
 
     def _measures(self) -> Mapping[str, float]:

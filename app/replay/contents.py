@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import CheckpointError
+from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.held import Held
 from app.replay.max_age import MaxAge
 from app.replay.reuse import occurrences
@@ -38,6 +39,8 @@ class Contents:
         self.removed = dict.fromkeys(Removal, 0)
         self.newest: Version | None = None
         """Newest version known; None before the first."""
+        self.ancestry = NO_ANCESTRY
+        """What generations went on from, as far as it is known."""
         self._sampler, self._remover, self._rng = sampler, remover, rng
         self._max_reuse, self._max_age = max_reuse, max_age
         self._selectors: tuple[Selector, ...] = (sampler, remover)
@@ -54,7 +57,7 @@ class Contents:
         self._tell(slots)
         if self._max_age is not None:
             if self.newest is not None:
-                self.remove(self._max_age.by_versions(self.storage, slots, self.newest), Removal.OLD_BY_VERSIONS)
+                self.remove(self._too_old(slots, self._max_age, self.newest), Removal.OLD_BY_VERSIONS)
             self.remove(self._max_age.by_inserts(self.held), Removal.OLD_BY_INSERTS)
 
     def draw(self, rows: int) -> tuple[Draw, Keys]:
@@ -92,12 +95,12 @@ class Contents:
         self.held.priorities[slots] = priorities
         self._tell(slots)
 
-    def advance(self, newest: Version) -> int:
+    def advance(self, newest: Version, ancestry: Ancestry) -> int:
         """Notes the newest version; returns how many rows left because it made them too old."""
         if self._max_age is None or (self.newest is not None and newest <= self.newest):
             return 0
-        self.newest = newest
-        slots = self._max_age.by_versions(self.storage, self.held.slots, newest)
+        self.newest, self.ancestry = newest, self.ancestry.joined(ancestry)
+        slots = self._too_old(self.held.slots, self._max_age, newest)
         self.remove(slots, Removal.OLD_BY_VERSIONS)
         return len(slots)
 
@@ -106,7 +109,7 @@ class Contents:
         rows = {ROW + name: column for name, column in self.storage.gather(self.held.slots).items()}
         removed = {REMOVED + reason: np.array(count) for reason, count in self.removed.items()}
         newest = {} if self.newest is None else {"newest": np.array(self.newest)}
-        return self.held.state_dict() | rows | removed | newest
+        return self.held.state_dict() | rows | removed | newest | self.ancestry.state_dict()
 
     def load_state_dict(self, state: Arrays) -> None:
         """Takes over the rows of another table in place of its own.
@@ -123,12 +126,16 @@ class Contents:
         self.storage.write(self.held.slots, rows)
         self.removed = {reason: int(state[REMOVED + reason]) for reason in Removal}
         self.newest = Version(*state["newest"].tolist()) if "newest" in state else None
+        self.ancestry = Ancestry.of_state(state)
         for selector in self._selectors:
             selector.begin(self.held.capacity_rows)
         self._tell(self.held.slots)
         if self._max_reuse is not None:  # The other table may have allowed more.
             spent = self.held.sampled[self.held.slots] >= self._max_reuse
             self.remove(self.held.slots[spent], Removal.REUSED)
+
+    def _too_old(self, slots: NDArray[np.intp], max_age: MaxAge, newest: Version) -> NDArray[np.intp]:
+        return max_age.by_versions(self.storage, slots, newest, self.ancestry)
 
     def _tell(self, slots: NDArray[np.intp]) -> None:
         priorities = self.held.priorities[slots]

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.fifo import Fifo, check_ended
 from app.replay.sample import Keys
 from app.replay.supply import Parts, SupplyStats, WhenFull
@@ -84,7 +85,7 @@ class FifoSupply:
         """Ignores all of them: rows of a queue are gone when they have been learned from."""
         return len(priorities)
 
-    def advance(self, newest: Version) -> int:
+    def advance(self, newest: Version, ancestry: Ancestry = NO_ANCESTRY) -> int:
         """Removes nothing: the age of rows of a queue is checked where they are learned from."""
         return 0
 

@@ -6,6 +6,7 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from app.replay.ancestry import Ancestry
 from app.replay.held import Held
 from app.replay.storage import Storage
 from app.types import Version
@@ -22,9 +23,9 @@ class MaxAge:
     inserts: int | None = None
     """Rows that may come after a row; None does not look at it."""
     versions: int | None = None
-    """Published versions between the policy that acted and the newest; None does not look at it. A row of another
-    generation is too old. The table needs the columns ``generation`` and ``version``; an item of several rows is as
-    old as its first."""
+    """Published versions between the policy that acted and the newest; None does not look at it. A row of an earlier
+    generation is as old as its ``Ancestry`` says, or too old. The table needs the columns ``generation`` and
+    ``version``; an item of several rows is as old as its first."""
 
     def __post_init__(self) -> None:
         if self.inserts is None and self.versions is None:
@@ -47,13 +48,14 @@ class MaxAge:
                 return old
             count *= 2
 
-    def by_versions(self, storage: Storage, slots: NDArray[np.intp], newest: Version) -> NDArray[np.intp]:
+    def by_versions(
+        self, storage: Storage, slots: NDArray[np.intp], newest: Version, ancestry: Ancestry
+    ) -> NDArray[np.intp]:
         """Returns those of the slots whose rows were acted more than ``versions`` before the newest, [N]."""
         if self.versions is None:
             return slots[:0]
         generation, number = (_of_first_row(storage.column(name))[slots] for name in VERSION_COLUMNS)
-        too_old = (generation != newest.generation) | (newest.number - number > self.versions)
-        old: NDArray[np.intp] = slots[too_old]
+        old: NDArray[np.intp] = slots[ancestry.ages(generation, number, newest) > self.versions]
         return old
 
 

@@ -7,6 +7,7 @@ from typing import Final, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.sample import Keys
 from app.replay.storage import Columns
 from app.replay.table_stats import TableStats
@@ -67,8 +68,13 @@ class Supply(Protocol):
         """Gives items new priorities, [N]; returns how many were ignored, because they had left or have none."""
         ...
 
-    def advance(self, newest: Version) -> int:
-        """Notes the newest version; returns how many items left because it made them too old."""
+    def advance(self, newest: Version, ancestry: Ancestry = NO_ANCESTRY) -> int:
+        """Notes the newest version; returns how many items left because it made them too old.
+
+        Args:
+          newest: Newest published version.
+          ancestry: What its generation went on from.
+        """
         ...
 
     def stats(self) -> SupplyStats:

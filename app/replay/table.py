@@ -5,6 +5,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
+from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.contents import Contents
 from app.replay.limiter import Counts, Limiter, TableShape
 from app.replay.max_age import VERSION_COLUMNS, MaxAge
@@ -140,9 +141,14 @@ class Table:
         self._contents.remove(slots, Removal.DELETED)
         return len(slots)
 
-    def advance(self, newest: Version) -> int:
-        """Notes the newest version; returns how many rows left because it made them too old."""
-        return self._contents.advance(newest)
+    def advance(self, newest: Version, ancestry: Ancestry = NO_ANCESTRY) -> int:
+        """Notes the newest version; returns how many rows left because it made them too old.
+
+        Args:
+          newest: Newest published version.
+          ancestry: What its generation went on from.
+        """
+        return self._contents.advance(newest, ancestry)
 
     def stats(self) -> TableStats:
         """Returns what the table did."""

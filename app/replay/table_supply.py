@@ -7,6 +7,7 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.importance import importance_weights
 from app.replay.rows import count
 from app.replay.sample import Keys, Sample
@@ -99,9 +100,9 @@ class TableSupply:
         """
         return self._table.update(keys, priorities)
 
-    def advance(self, newest: Version) -> int:
+    def advance(self, newest: Version, ancestry: Ancestry = NO_ANCESTRY) -> int:
         """Notes the newest version; returns how many items left because it made them too old."""
-        removed = self._table.advance(newest)
+        removed = self._table.advance(newest, ancestry)
         self._admit_waiting()
         return removed
 

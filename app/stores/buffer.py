@@ -8,6 +8,7 @@ import numpy as np
 import ray
 from numpy.typing import NDArray
 
+from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.supply import Parts
 from app.stores.dealer import Ticket
 from app.stores.host import StoreHandle
@@ -117,9 +118,14 @@ class Buffer:
             calls.append(self._shards[shard].call("update_priorities", slots, numbers, priorities[own]))
         return calls
 
-    def advance(self, newest: Version) -> "list[ray.ObjectRef[Any]]":
-        """Notes the newest version, so that items that it makes too old leave; references to wait for."""
-        return [shard.call("advance", newest) for shard in self._shards]
+    def advance(self, newest: Version, ancestry: Ancestry = NO_ANCESTRY) -> "list[ray.ObjectRef[Any]]":
+        """Notes the newest version, so that items that it makes too old leave; references to wait for.
+
+        Args:
+          newest: Newest published version.
+          ancestry: What its generation went on from: so items of earlier generations have an age.
+        """
+        return [shard.call("advance", newest, ancestry) for shard in self._shards]
 
     def close(self) -> None:
         """Ends all streams."""

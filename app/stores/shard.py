@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.models.spec import ModelSpec
+from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.fifo_supply import FifoSupply
 from app.replay.repeats import Repeats
 from app.replay.sample import Keys
@@ -140,9 +141,9 @@ class ShardStore:
         self._ignored += ignored
         return ignored
 
-    async def advance(self, newest: Version) -> int:
+    async def advance(self, newest: Version, ancestry: Ancestry = NO_ANCESTRY) -> int:
         """Notes the newest version; returns how many items left because it made them too old."""
-        removed = self._supply.advance(newest)
+        removed = self._supply.advance(newest, ancestry)
         self._changed.set()
         return removed
 

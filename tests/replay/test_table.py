@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 
 from app.errors import CheckpointError
+from app.replay.ancestry import Ancestry, Origin
 from app.replay.limiters import MinSize, Queue, SamplesPerInsert
 from app.replay.max_age import MaxAge
 from app.replay.n_step import n_step, transition_columns
@@ -205,6 +206,30 @@ def test_rows_of_old_versions_leave_when_a_new_one_is_known_and_when_they_come_l
     assert len(table) == 2
     assert table.advance(Version(2, 0)) == 2  # Another generation.
     assert removed(table) == {"old_by_versions": 6}
+
+
+def test_rows_of_the_generation_before_count_by_the_version_that_the_new_one_went_on_from() -> None:
+    table = table_of(10, OldestFirst(), largest=4, max_age=MaxAge(versions=2))
+    for version in range(5):
+        table.insert(rows_of(version, version=version))
+    table.advance(Version(1, 4))
+    went_on = Ancestry((Origin(2, Version(1, 3)),))
+    assert table.advance(Version(2, 0), went_on) == 0  # The rows of 1.2 and 1.3, and of 1.4, whose update is lost.
+    assert table.advance(Version(2, 1), went_on) == 0
+    assert table.advance(Version(2, 2), went_on) == 2  # 1.2 and 1.4 are 1 + 2 versions away.
+    assert numbers_of(table.sample(1)) == [3]
+    assert table.insert(rows_of(10, version=3)) == 1  # Of the generation before, and late.
+    assert len(table) == 2
+
+
+def test_a_table_that_was_saved_knows_what_its_generations_went_on_from() -> None:
+    table = table_of(10, OldestFirst(), largest=4, max_age=MaxAge(versions=5))
+    table.insert(rows_of(0, version=4))
+    table.advance(Version(2, 1), Ancestry((Origin(2, Version(1, 4)),)))
+    other = table_of(10, OldestFirst(), largest=4, max_age=MaxAge(versions=5))
+    other.load_state_dict(table.state_dict())
+    assert other.advance(Version(3, 4), Ancestry((Origin(3, Version(2, 1)),))) == 0  # 1 + 4 versions away.
+    assert other.advance(Version(3, 5)) == 1
 
 
 def test_a_sequence_is_as_old_as_its_first_row() -> None:

@@ -5,6 +5,7 @@ import pytest
 import torch
 
 from app.config.tables import TableConfig
+from app.replay.ancestry import Ancestry, Origin
 from app.stores.buffer import KEY_COLUMNS, Buffer
 from app.stores.buffer_settings import BufferSettings, batch_layout
 from app.types import Version
@@ -12,6 +13,7 @@ from tests.small_policy import discrete
 from train.inputs import BufferInput
 
 SPEC = discrete((2,), 2)
+ANCESTRY = Ancestry((Origin(2, Version(1, 7)),))
 
 
 class FakeBuffer:
@@ -19,10 +21,12 @@ class FakeBuffer:
 
     def __init__(self) -> None:
         self.versions: list[Version] = []
+        self.ancestries: list[Ancestry] = []
         self.priorities: list[tuple[dict[str, Any], np.ndarray[Any, Any]]] = []
 
-    def advance(self, newest: Version) -> list[Any]:
+    def advance(self, newest: Version, ancestry: Ancestry) -> list[Any]:
         self.versions.append(newest)
+        self.ancestries.append(ancestry)
         return []
 
     def update_priorities(self, keys: dict[str, Any], priorities: np.ndarray[Any, Any]) -> list[Any]:
@@ -48,8 +52,9 @@ def test_versions_are_told_to_a_table_whose_items_leave_by_them(
     table: TableConfig | None, told: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     buffer = FakeBuffer()
-    input_of(buffer, table, monkeypatch).advance(Version(1, 5))
-    assert buffer.versions == [Version(1, 5)] * told
+    input_of(buffer, table, monkeypatch).advance(Version(2, 5), ANCESTRY)
+    assert buffer.versions == [Version(2, 5)] * told
+    assert buffer.ancestries == [ANCESTRY] * told
 
 
 def test_priorities_go_back_with_the_names_of_the_items(monkeypatch: pytest.MonkeyPatch) -> None:

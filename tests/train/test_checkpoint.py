@@ -1,3 +1,4 @@
+import json
 import logging
 import math
 import re
@@ -11,6 +12,8 @@ import torch
 from app.config.checkpoints import KeepCheckpoints
 from app.errors import CheckpointError
 from app.models.saved import META, WEIGHTS, read_model
+from app.replay.ancestry import Ancestry, Origin
+from app.types import Version
 from tests.train.runs import Run, digest, trainer
 from train.checkpoint import FILE, UNFINISHED, Checkpoints, LearnerState, load_state
 from train.random_state import random_state
@@ -222,3 +225,18 @@ def test_positions_of_inputs_come_back(tmp_path: Path) -> None:
     positions = {"demonstrations": {"epoch": 2, "row": 100, "left": torch.tensor([3, 1])}}
     got = load_state(Checkpoints(tmp_path).save(replace(state(), positions=positions))).positions
     assert digest(got) == digest(positions)
+
+
+def test_a_checkpoint_tells_what_generations_went_on_from(tmp_path: Path) -> None:
+    before = Ancestry((Origin(1, Version(0, 3)),))
+    got = load_state(Checkpoints(tmp_path).save(replace(state(), generation=1, number=7, ancestry=before)))
+    assert got.ancestry == before
+    assert got.ancestry_of(4) == Ancestry((*before.origins, Origin(4, Version(1, 7))))
+
+
+def test_a_checkpoint_that_tells_nothing_of_it_is_read(tmp_path: Path) -> None:
+    path = Checkpoints(tmp_path).save(state())
+    meta = json.loads((path / META).read_text())
+    del meta["learner"]["ancestry"]
+    (path / META).write_text(json.dumps(meta))
+    assert load_state(path).ancestry == Ancestry()

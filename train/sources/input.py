@@ -8,6 +8,7 @@ from ray.data import Dataset
 
 from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
+from app.replay.ancestry import Ancestry
 from app.sources.opening import located
 from app.sources.position import BEGIN, Place
 from app.stores.gate import Gate
@@ -82,7 +83,7 @@ class SourceInput:
     def update_priorities(self, batch: "Mapping[str, Tensor]", priorities: "Tensor") -> None:
         """Does nothing: each row comes in its turn."""
 
-    def advance(self, newest: Version) -> None:
+    def advance(self, newest: Version, ancestry: Ancestry) -> None:
         """Does nothing: what was recorded is as old as it is."""
 
     def finish(self, batch_id: int) -> None:
