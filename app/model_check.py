@@ -1,5 +1,7 @@
 """Builds the models of a config, and refuses what its trainers cannot train, before anything starts."""
 
+from collections.abc import Mapping
+
 from torch import nn
 
 from app.algorithms.learner import policy_problem
@@ -13,7 +15,7 @@ from app.models.action_values import values_problem
 from app.models.critics import critics_problem
 from app.models.module import build_module, spec_of
 from app.models.spec import ModelSpec
-from app.stores.buffer_settings import buffer_settings
+from app.stores.buffer_settings import buffer_settings, table_mb
 from app.stores.supplies import check_supply
 
 
@@ -30,7 +32,8 @@ def build_models(config: ExperimentConfig) -> dict[str, nn.Module]:
     modules = {name: _build(config, name) for name in config.models}
     for trainer in config.trainers:
         _refuse_untrainable(config, trainer, modules[config.trainers[trainer].model])
-    if problems := buffer_problems(config):
+    specs = {name: spec_of(module) for name, module in modules.items()}
+    if problems := combined(buffer_problems(config), saving_problems(config, specs)):
         raise config_error(f"{config.run.project}.{config.run.trial}", problems)
     return modules
 
@@ -63,7 +66,8 @@ def model_problems(config: ExperimentConfig) -> Problems:
     for trainer, settings in config.trainers.items():
         if settings.model in modules and (problem := _problem(settings, modules[settings.model])):
             problems[f"trainers.{trainer}.model"] = problem
-    return combined(combined(problems, buffer_problems(config)), item_problems(config))
+    saving = saving_problems(config, {name: spec_of(module) for name, module in modules.items()})
+    return combined(combined(combined(problems, buffer_problems(config)), item_problems(config)), saving)
 
 
 def item_problems(config: ExperimentConfig) -> Problems:
@@ -98,6 +102,29 @@ def buffer_problems(config: ExperimentConfig) -> Problems:
             shards = f" (of one of {buffer.shards} shards)" if buffer.shards > 1 else ""
             part = "capacity_rows" if buffer.table is None else "table"
             problems[f"buffers.{name}.{part}"] = f"{error}{shards}"
+    return problems
+
+
+def saving_problems(config: ExperimentConfig, specs: Mapping[str, ModelSpec]) -> Problems:
+    """Returns which tables are too large to be saved.
+
+    Args:
+      config: With the components of its mode alone.
+      specs: Of the models that could be built.
+    """
+    problems: Problems = {}
+    for settings in config.trainers.values():
+        names = [one.buffer for one in settings.inputs if one.buffer in config.buffers]
+        for name in names if settings.model in specs else []:
+            table = config.buffers[str(name)].table
+            if table is None or table.save is None:
+                continue
+            size_mb = table_mb(specs[settings.model], table)
+            if size_mb > table.save.max_mb:
+                problems[f"buffers.{name}.table.save.max_mb"] = (
+                    f"got {table.save.max_mb:g}, and a full table of {table.capacity_items} items takes {size_mb:.0f}; "
+                    "allowed is at least that, a smaller capacity_items, or save: null"
+                )
     return problems
 
 

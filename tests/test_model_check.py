@@ -101,3 +101,13 @@ def test_an_algorithm_is_refused_a_buffer_that_hands_out_something_else() -> Non
 def test_shipped_configs_of_transitions_have_fitting_models_and_buffers() -> None:
     for name in ("dqn", "sac_discrete"):
         assert model_problems(active(load(RL.with_name(f"{name}.yaml"), []))) == {}
+
+
+def test_a_table_that_is_too_large_to_be_saved_is_refused_with_its_size() -> None:
+    """An item takes 84 bytes (two observations of 16) and 32 to be kept: 100,000 of them 11.1 MiB."""
+    config = load(RL.with_name("dqn.yaml"), ["buffers.rollouts.table.save.max_mb=8"])
+    problems = model_problems(active(config))
+    assert "got 8, and a full table of 100000 items takes 11;" in problems["buffers.rollouts.table.save.max_mb"]
+    with pytest.raises(ConfigError, match=r"save\.max_mb"):
+        build_models(active(config))
+    assert not model_problems(active(load(RL.with_name("dqn.yaml"), ["buffers.rollouts.table.save={}"])))

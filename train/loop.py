@@ -6,6 +6,7 @@ import traceback
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import ray
@@ -37,6 +38,7 @@ from train.strategies.build import wrap
 from train.strategies.processes import Processes
 from train.strategies.strategy import Place
 from train.streams import Arrived, Streams
+from train.tables import open_tables
 
 if TYPE_CHECKING:
     from app.config.training import TrainerConfig
@@ -111,9 +113,12 @@ class Worker:
         self._learners = make_learners(self._config, self._trained, spec)
         self._held_out = make_held_out(args.config, self._config, self._trained, self._module)
         self._updates = 0 if begun is None else begun.updates
+        self._tables = open_tables(args.config, self._config, trial, Path(args.saving.folder))
         if begun is not None:
             go_on(begun.progress, self._trained, self._learners, self._rank)
             self._streams.go_on(begun.positions)
+            if self._rank == 0:  # Before any worker asks for a batch: rounds begin when all have joined.
+                self._tables.restore(self._saving.begun_in, begun)
         weights, after = trial.weights(self._config.model), self._saving.newest_generation()
         generation = self._same_on_all(weights.begin(self._hash, after) if self._rank == 0 else 0)
         self._publisher = Publisher(weights, trial.metrics, args.trainer, generation)
@@ -195,7 +200,8 @@ class Worker:
             front = f"{self._inputs[arrived.at].name}/" if len(self._inputs) > 1 else ""
             own = one.metrics | age.metrics() | {"wait_s": arrived.waited_s}
             found |= {f"{front}{name}": value for name, value in own.items()}
-        self._measured = {**found, **dropped, **measured, **self._streams.gauges()}
+        gauges = self._streams.gauges() | self._tables.gauges()
+        self._measured = {**found, **dropped, **measured, **gauges}
         self._publisher.report(Update(self._updates, time.time(), self._measured))
 
     def _note_version(self) -> None:
@@ -211,10 +217,11 @@ class Worker:
     def _finish(self) -> None:
         state = self._state()
         if state is not None:
-            self._saving.save(state)
+            self._tables.save(self._saving.save(state), last=True)
             self._publisher.close()
             self._streams.finish()
         self._streams.settle()
+        self._tables.settle()
 
     def _save_if_due(self) -> None:
         if not (self._trained.may_save() and self._processes.agree(lambda: self._saving.due(self._updates))):
@@ -223,7 +230,7 @@ class Worker:
         if state is None:
             return
         try:
-            self._saving.save(state)
+            self._tables.save(self._saving.save(state))
         except CheckpointError as error:  # What is in memory would be lost by stopping; the last save must succeed.
             _log.error("%s", error)  # The message says it all.
 

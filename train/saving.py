@@ -46,6 +46,8 @@ class Saving:
         self._tried_s = clock_s()
         self._tried_updates = 0
         self._warned = False
+        self.begun_in = Path(args.folder)
+        """Folder of the checkpoint that training went on from, with those beside it."""
 
     def begin(self, module: nn.Module, spec_hash: str, factory: str) -> LearnerState | None:
         """Fills the network with its first weights, and returns what training goes on from; None where it begins.
@@ -63,6 +65,7 @@ class Saving:
                 from_arrays(module, saved.arrays)
                 return None
             state = load_state(Path(beginning.folder))
+            self.begun_in = Path(beginning.folder).parent
         if state is None:
             return None
         state.check(spec_hash)

@@ -116,6 +116,17 @@ Sampling = Annotated[
 Limit = Annotated[MinSizeLimit | SamplesPerInsertLimit | QueueLimit, Field(discriminator="kind")]
 
 
+class TableSaving(Config):
+    """When a table is written beside the checkpoints of its trainer."""
+
+    every_checkpoints: int = Field(1, ge=1)
+    """Each n-th checkpoint that is written has the table beside it, and the last one of a run."""
+
+    max_mb: float = Field(2048.0, gt=0)
+    """Largest size of the full table in MiB, over all shards; a larger one is refused at the start. A shard takes its
+    share of it once more in memory while it writes."""
+
+
 class TableConfig(Config):
     """A replay table; its numbers are of all shards together, and a batch of it has ``batch_rows`` items."""
 
@@ -141,4 +152,9 @@ class TableConfig(Config):
     """An item leaves once so many have come after it; null keeps it."""
 
     max_age_versions: int | None = Field(None, ge=0)
-    """An item leaves once its policy is so many published versions old, or of an earlier start; null keeps it."""
+    """An item leaves once its policy is so many published versions old, or of a start that the present weights do not
+    come from; null keeps it."""
+
+    save: TableSaving | None = None
+    """Whether the table is written beside the checkpoints, and comes back where training goes on from one; null begins
+    with an empty one."""

@@ -150,6 +150,10 @@ class Table:
         """
         return self._contents.advance(newest, ancestry)
 
+    def rows(self) -> Rows:
+        """Returns all rows that are held, the oldest first; copies."""
+        return self._contents.storage.gather(self._contents.held.oldest(len(self)))
+
     def stats(self) -> TableStats:
         """Returns what the table did."""
         inserted = self._contents.held.inserted

@@ -7,12 +7,13 @@ from typing import Final, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from app.errors import CheckpointError
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.importance import importance_weights
 from app.replay.rows import count
 from app.replay.sample import Keys, Sample
 from app.replay.storage import Columns
-from app.replay.supply import Parts, SupplyStats, WhenFull
+from app.replay.supply import Parts, SupplyStats, WhenFull, joined
 from app.replay.table import Table
 from app.types import Arrays, Rows, Version
 
@@ -60,6 +61,8 @@ class TableSupply:
         self._when_full, self._beta, self._shard = when_full, beta, shard
         self._waiting: Rows | None = None
         self._dropped = 0
+        self._newest: tuple[Version, Ancestry] | None = None
+        """What was told of versions last."""
 
     def insert(self, rows: Rows) -> bool:
         """Takes trajectories, or refuses all of them while those of another push wait.
@@ -102,6 +105,7 @@ class TableSupply:
 
     def advance(self, newest: Version, ancestry: Ancestry = NO_ANCESTRY) -> int:
         """Notes the newest version; returns how many items left because it made them too old."""
+        self._newest = newest, ancestry
         removed = self._table.advance(newest, ancestry)
         self._admit_waiting()
         return removed
@@ -131,6 +135,27 @@ class TableSupply:
         self._dropped = int(state["dropped"])
         waiting = {name.removeprefix(WAITING): c for name, c in state.items() if name.startswith(WAITING)}
         self._waiting = waiting or None
+
+    def take_over(self, state: Arrays) -> int:
+        """Takes over another table, and returns its items; those that came here before follow behind them.
+
+        What the limiter does not let in waits, however much it is.
+
+        Raises:
+          CheckpointError: The other table has another capacity or other columns, or items were sampled here already.
+        """
+        before = self.stats()
+        if before.popped:
+            raise CheckpointError(f"a table of which {before.popped} items were sampled takes over no other")
+        came = [self._table.rows(), *([] if self._waiting is None else [self._waiting])]
+        self.load_state_dict(state)
+        self._dropped += before.dropped
+        found = len(self._table)
+        if self._newest is not None:
+            self._table.advance(*self._newest)
+        waiting = [] if self._waiting is None else [self._waiting]
+        self._admit(joined([*waiting, *came]))
+        return found
 
     def _admit(self, items: Rows) -> None:
         """Inserts what the limiter allows; the others wait."""

@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Final, cast
 
 import numpy as np
@@ -13,10 +14,14 @@ from app.replay.supply import Parts
 from app.stores.dealer import Ticket
 from app.stores.host import StoreHandle
 from app.stores.shard import ShardStats
-from app.types import Arrays, Rows, Version
+from app.stores.table_folder import shard_file
+from app.stores.table_keeper import Restored
+from app.types import Rows, Version
 
 TAKE_TIMEOUT_S: Final = 60.0
 """Time after which a ``take`` without any answer means that the buffer's process is gone."""
+RESTORE_TIMEOUT_S: Final = 600.0
+"""Longest wait for tables that are read from files."""
 KEY_COLUMNS: Final = ("key_shard", "key_slot", "key_number")
 """Columns of a table's batch that name its items."""
 
@@ -135,19 +140,18 @@ class Buffer:
         """Ends all streams if the batch is of the workers that take now."""
         self._first.get("finish", batch)
 
-    def state(self) -> list[Arrays]:
-        """Returns what each shard holds, to be loaded by a buffer of as many shards."""
-        return [cast("Arrays", shard.get("state")) for shard in self._shards]
+    def save_tables(self, target: Path) -> "ray.ObjectRef[Any]":
+        """Has all shards write their tables into a folder, which is there when all of them have.
 
-    def load(self, states: Sequence[Arrays]) -> None:
-        """Takes over what another buffer held.
-
-        Raises:
-          CheckpointError: It had other columns or another capacity.
-          ValueError: It had another number of shards.
+        Returns:
+          A reference to wait for; it raises a ``CheckpointError`` where one cannot be written.
         """
-        for shard, state in zip(self._shards, states, strict=True):
-            shard.get("load", state)
+        return self._first.call("save_tables", target)
+
+    def restore_tables(self, folder: Path) -> list[Restored]:
+        """Has each shard take over its table from a folder, unless its own is in use; returns what became of each."""
+        calls = [shard.call("restore_table", shard_file(folder, at)) for at, shard in enumerate(self._shards)]
+        return cast("list[Restored]", ray.get(calls, timeout=RESTORE_TIMEOUT_S))
 
     def stats(self) -> BufferStats:
         """Returns what the buffer did."""

@@ -1,6 +1,7 @@
 """How a buffer holds rows and hands out batches, and what its batches look like."""
 
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 import numpy as np
 
@@ -13,6 +14,9 @@ from app.replay.supply import WhenFull
 from app.replay.table_supply import SAMPLE_COLUMNS
 from app.seeding import derive
 from app.stores.table_items import items_of
+
+HELD_BYTES: Final = 32
+"""Of an item beside its columns, in a saved table: its place, its number, its samples and its priority."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +64,7 @@ class BatchLayout:
     @property
     def bytes(self) -> int:
         """Returns the size of a batch."""
-        sizes = (dtype.itemsize * int(np.prod(shape, dtype=np.int64)) for dtype, shape in self.columns.values())
-        return self.rows * sum(sizes)
+        return self.rows * _bytes(self.columns)
 
 
 def buffer_settings(config: ExperimentConfig, name: str) -> BufferSettings:
@@ -95,3 +98,13 @@ def batch_layout(spec: ModelSpec, settings: BufferSettings) -> BatchLayout:
     by_version = settings.table is not None and settings.table.max_age_versions is not None
     layout = BatchLayout(columns, settings.batch_rows, tickets=settings.credits_batches, by_version=by_version)
     return replace(layout, ticketed=layout.bytes >= settings.ticket_bytes)
+
+
+def table_mb(spec: ModelSpec, table: TableConfig) -> float:
+    """Returns the size of a full table, over all its shards."""
+    return table.capacity_items * (_bytes(items_of(table).columns(row_dtypes(spec))) + HELD_BYTES) / 2**20
+
+
+def _bytes(columns: Columns) -> int:
+    """Returns the size of one row, or of one item."""
+    return sum(dtype.itemsize * int(np.prod(shape, dtype=np.int64)) for dtype, shape in columns.values())

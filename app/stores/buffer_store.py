@@ -2,6 +2,8 @@
 
 import asyncio
 from collections.abc import Callable, Coroutine, Sequence
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,8 +13,9 @@ from app.replay.supply import joined, padding
 from app.stores.buffer_settings import BufferSettings, batch_layout
 from app.stores.dealer import EMPTY, Dealer, NoBatch, Ticket
 from app.stores.host import StoreHandle
-from app.stores.links import OwnShard, RemoteShard
+from app.stores.links import OwnShard, RemoteShard, write_table
 from app.stores.shard import ShardStore
+from app.stores.table_folder import Write, write_tables
 from app.types import Rows
 
 
@@ -51,6 +54,8 @@ class BufferStore(ShardStore):
             *(shard.follow for shard in remote),
         ]
         self._working: list[asyncio.Task[None]] = []
+        self._writers: list[Write] = [self.write_table, *(partial(write_table, handle) for handle in others)]
+        self._saving = asyncio.Lock()
 
     async def start(self) -> None:
         """Begins to deal."""
@@ -90,6 +95,15 @@ class BufferStore(ShardStore):
     async def finish(self, batch: int) -> None:
         """Ends all streams like ``close``, unless the batch is of an older group, whose streams are over already."""
         self._dealer.finish(batch)
+
+    async def save_tables(self, target: Path) -> None:
+        """Writes the tables of all shards into a folder, one save after another.
+
+        Raises:
+          CheckpointError: One cannot be written; what was saved before is as it was.
+        """
+        async with self._saving:
+            await write_tables(target, self._writers)
 
     async def under_way(self) -> int:
         """Returns the batches that were taken and not released."""

@@ -2,16 +2,20 @@
 
 import asyncio
 import logging
+from pathlib import Path
 from typing import Final
 
 from ray.exceptions import RayError
 
+from app.errors import CheckpointError
 from app.stores.host import StoreHandle
 from app.stores.shard import ShardStore
 from app.stores.signal import Signal
 
 CALL_TIMEOUT_S: Final = 10.0
 """Longest wait for a shard of another process."""
+WRITE_TIMEOUT_S: Final = 600.0
+"""Longest wait for the file of a table."""
 AGAIN_S: Final = 1.0
 """Pause before a shard that does not answer is asked again: its process restarts."""
 
@@ -36,6 +40,19 @@ class OwnShard:
     async def drop(self, numbers: list[int]) -> None:
         """Has it forget batches."""
         await self._shard.drop(numbers)
+
+
+async def write_table(handle: StoreHandle, path: Path) -> None:
+    """Has a shard of another process write its table.
+
+    Raises:
+      CheckpointError: It cannot, or does not answer.
+    """
+    try:
+        async with asyncio.timeout(WRITE_TIMEOUT_S):
+            await handle.call("write_table", path)
+    except (RayError, TimeoutError) as error:
+        raise CheckpointError(f"a buffer's shard has not written {path}: {error}") from error
 
 
 class RemoteShard:

@@ -4,21 +4,25 @@ import asyncio
 import contextlib
 from collections import OrderedDict
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
 from numpy.typing import NDArray
 
+from app.errors import CheckpointError
 from app.models.spec import ModelSpec
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.fifo_supply import FifoSupply
 from app.replay.repeats import Repeats
 from app.replay.sample import Keys
 from app.replay.supply import Parts, SupplyStats
+from app.replay.table_supply import TableSupply
 from app.stores.buffer_settings import BufferSettings
 from app.stores.signal import Signal
 from app.stores.supplies import make_supply
-from app.types import Arrays, Rows, Version
+from app.stores.table_keeper import Restored, TableKeeper, make_keeper
+from app.types import Rows, Version
 
 PUSHES_REMEMBERED: Final = 10_000
 """Newest pushes whose repetition is recognised."""
@@ -55,6 +59,9 @@ class ShardStore:
         """
         self._supply = make_supply(spec, settings, shard)
         self._settings = settings
+        self._keeper: TableKeeper | None = None
+        if isinstance(self._supply, TableSupply):
+            self._keeper = make_keeper(self._supply, spec, settings, shard)
         self._kept: dict[int, Parts] = {}
         """Batches that were drawn, by number."""
         self._seen: OrderedDict[tuple[str, int], None] = OrderedDict()
@@ -158,15 +165,20 @@ class ShardStore:
             self._ignored,
         )
 
-    async def state(self) -> Arrays:
-        """Returns what the shard holds, as arrays."""
-        return self._supply.state_dict()
-
-    async def load(self, state: Arrays) -> None:
-        """Takes over what another shard held.
+    async def write_table(self, path: Path) -> None:
+        """Writes the table into a file.
 
         Raises:
-          CheckpointError: It held rows of other columns, or had another capacity.
+          CheckpointError: It cannot be written, or there is no table.
         """
-        self._supply.load_state_dict(state)
+        if self._keeper is None:
+            raise CheckpointError(f"{path} cannot be written: the buffer has no table")
+        await self._keeper.write(path)
+
+    async def restore_table(self, path: Path) -> Restored:
+        """Takes over the table in a file, unless the own one is in use."""
+        if self._keeper is None:
+            return Restored(refused="the buffer has no table")
+        restored = await self._keeper.restore(path)
         self._changed.set()
+        return restored

@@ -4,6 +4,8 @@ from itertools import count
 import numpy as np
 import pytest
 
+from app.errors import CheckpointError
+from app.replay.ancestry import Ancestry, Origin
 from app.replay.importance import importance_weights
 from app.replay.limiter import Limiter
 from app.replay.limiters import MinSize, Queue, SamplesPerInsert
@@ -210,3 +212,55 @@ def test_weights_of_sequences_are_those_of_their_items() -> None:
     assert weight.shape == (2, 4)
     expected = importance_weights(rows["probability"].astype(np.float64), one.stats().held, 1.0)
     np.testing.assert_allclose(weight.max(axis=1), expected, rtol=1e-6)
+
+
+def test_items_that_came_before_follow_behind_those_of_a_table_that_is_taken_over() -> None:
+    saved, fresh = supply(sampler=OldestFirst()), supply(sampler=OldestFirst())
+    saved.insert(push(3, version=1))
+    fresh.insert(push(2, version=2))
+    assert fresh.take_over(saved.state_dict()) == 3
+    fresh.insert(push(1, version=3))
+    assert drawn(fresh)["version"].tolist() == [1, 1, 1, 2]
+    assert fresh.stats().held == 6
+
+
+def test_a_table_that_was_taken_over_draws_what_the_other_one_would_have_drawn() -> None:
+    saved, fresh = (supply(sampler=Prioritized(0.6, 1e-6), seed=seed) for seed in (1, 2))
+    saved.insert(push(20))
+    drawn(saved)
+    fresh.take_over(saved.state_dict())
+    assert fresh.stats() == saved.stats()
+    np.testing.assert_equal(drawn(fresh), drawn(saved))
+
+
+def test_nothing_is_lost_that_the_limiter_of_a_table_that_is_taken_over_does_not_let_in() -> None:
+    limiter = partial(SamplesPerInsert, 1, min_size_rows=4, error_buffer=6)
+    saved, fresh = supply(limiter()), supply(limiter())
+    saved.insert(push(20))
+    held, waiting = saved.stats().held, saved.stats().waiting
+    assert (held, waiting) == (10, 10)  # 1 · 10 - 0 has reached max_diff, 4 + 6.
+    fresh.insert(push(5))
+    assert fresh.take_over(saved.state_dict()) == 10
+    assert (fresh.stats().held, fresh.stats().waiting, fresh.stats().dropped) == (10, 15, 0)
+    drawn(fresh)
+    assert (fresh.stats().held, fresh.stats().waiting) == (14, 11)
+
+
+def test_a_table_in_use_takes_over_no_other() -> None:
+    saved, used = supply(), supply()
+    for one in (saved, used):
+        one.insert(push(8))
+    drawn(used)
+    with pytest.raises(CheckpointError, match="a table of which 4 items were sampled takes over no other"):
+        used.take_over(saved.state_dict())
+    assert used.stats().held == 8
+
+
+def test_a_table_that_is_taken_over_knows_the_version_that_was_told_before() -> None:
+    saved, fresh = supply(max_age=MaxAge(versions=1)), supply(max_age=MaxAge(versions=1))
+    for version in range(3):
+        saved.insert(push(1, version))
+    went_on = Ancestry((Origin(2, Version(1, 2)),))
+    fresh.advance(Version(2, 0), went_on)
+    assert fresh.take_over(saved.state_dict()) == 3
+    assert fresh.stats().held == 2  # That of 1.0 is two versions old.

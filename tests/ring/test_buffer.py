@@ -159,8 +159,6 @@ def test_priorities_reach_the_shard_that_holds_the_items(cluster: Cluster) -> No
                 seen[int(rows["key_shard"][0])] = rows
         assert sum(ray.get(buffer.advance(Version(1, 0)))) == 0
         assert buffer.stats().ignored_priorities == 0
-        states = buffer.state()
-        buffer.load(states)
         assert buffer.stats().held == 400
 
 

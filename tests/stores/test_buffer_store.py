@@ -2,17 +2,25 @@ import asyncio
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from itertools import count
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 import pytest
 
+from app.config.tables import TableConfig
 from app.replay.supply import SupplyStats
 from app.stores import dealer as module
 from app.stores.buffer_settings import BufferSettings
 from app.stores.buffer_store import BufferStore
 from app.stores.dealer import Ticket
+from app.stores.shard import ShardStore
+from app.stores.table_keeper import Restored
 from app.types import RowKind, Rows
 
 from .trajectories import SPEC, trajectory
+
+if TYPE_CHECKING:
+    from app.stores.host import StoreHandle
 
 FOREVER_S = 1000.0
 
@@ -323,3 +331,27 @@ async def test_what_was_drawn_for_a_larger_group_is_not_lost_to_a_smaller_one() 
     await buffer.open(0, "one", 1)
     await buffer.take(0, "one")
     assert [steps(await buffer.take(0, "one")) for _ in range(2)] == [[0, 1, 2], [10, 11, 12]]
+
+
+class OtherProcess:
+    """Calls a shard as one of another process is called."""
+
+    def __init__(self, shard: ShardStore) -> None:
+        self._shard = shard
+
+    def call(self, method: str, *args: Any) -> Any:
+        return getattr(self._shard, method)(*args)
+
+
+async def test_all_shards_write_their_tables_into_one_folder(tmp_path: Path) -> None:
+    settings = BufferSettings(4, 1, 8, 2, FOREVER_S, shards=2, table=TableConfig(capacity_items=100))
+    other = ShardStore(SPEC, settings, 1)
+    first = BufferStore(SPEC, settings, [cast("StoreHandle", OtherProcess(other))])
+    await first.push("a", 1, trajectory(9))
+    await other.push("a", 1, trajectory(6))
+    await first.save_tables(tmp_path / "000001-0000000004")
+    for shard, items in ((0, 9), (1, 6)):
+        restored = await ShardStore(SPEC, settings, shard).restore_table(
+            tmp_path / "000001-0000000004" / f"{shard}.npz"
+        )
+        assert restored == Restored(items)

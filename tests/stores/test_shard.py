@@ -1,5 +1,6 @@
 import asyncio
 import tracemalloc
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,10 +14,12 @@ from app.config.tables import (
     TableConfig,
     TransitionItem,
 )
+from app.errors import CheckpointError
 from app.replay.supply import WhenFull, joined
 from app.stores import shard as module
 from app.stores.buffer_settings import BufferSettings, batch_layout
 from app.stores.shard import ShardStore
+from app.stores.table_keeper import Restored
 from app.types import Rows, Version
 
 from .trajectories import SPEC, trajectory
@@ -187,11 +190,28 @@ async def test_a_queue_hands_out_each_item_once() -> None:
     assert not await shard.draw(3)
 
 
-@pytest.mark.parametrize("kept", [None, table(sampler=PrioritizedSampling())])
-async def test_a_loaded_shard_goes_on_where_the_other_one_stood(kept: TableConfig | None) -> None:
-    first, second = (ShardStore(SPEC, settings(table=kept, capacity_rows=40)) for _ in range(2))
+async def test_a_restored_shard_goes_on_where_the_other_one_stood(tmp_path: Path) -> None:
+    first, second = (ShardStore(SPEC, settings(table=table(sampler=PrioritizedSampling()))) for _ in range(2))
     await first.push("a", 1, trajectory(20))
     await drawn(first)
-    await second.load(await first.state())
+    await first.write_table(tmp_path / "0.npz")
+    assert await second.restore_table(tmp_path / "0.npz") == Restored(20)
     assert (await second.shard_stats()).supply == (await first.shard_stats()).supply
     np.testing.assert_equal(await drawn(second), await drawn(first))
+
+
+async def test_restored_rows_wake_whoever_asks_for_batches(tmp_path: Path) -> None:
+    first, second = (ShardStore(SPEC, settings(table=table())) for _ in range(2))
+    await first.push("a", 1, trajectory(20))
+    await first.write_table(tmp_path / "0.npz")
+    asked = asyncio.create_task(second.ready(0))
+    await asyncio.sleep(0)
+    await second.restore_table(tmp_path / "0.npz")
+    assert await asked == 1
+
+
+async def test_a_queue_saves_no_table(tmp_path: Path) -> None:
+    shard = ShardStore(SPEC, settings())
+    with pytest.raises(CheckpointError, match="the buffer has no table"):
+        await shard.write_table(tmp_path / "0.npz")
+    assert (await shard.restore_table(tmp_path / "0.npz")).refused == "the buffer has no table"
