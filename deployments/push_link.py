@@ -43,6 +43,7 @@ class PushLink:
         self._outbox = outbox(self._full.set)
         self._sender = secrets.token_hex(8)
         self._number = 0
+        self._sending = asyncio.Lock()
         self._refused: Rows | None = None
         """The newest push, which the shard has refused and which is sent again before any other."""
 
@@ -66,12 +67,19 @@ class PushLink:
                 await asyncio.sleep(self._push_s)
 
     async def flush(self) -> None:
-        """Sends what waits, as far as the shard takes it."""
-        while (self._refused is not None or len(self._outbox)) and await self._send_next():
+        """Sends what waits, as far as the shard takes it, and returns when it is there."""
+        while await self._send_next() and len(self._outbox):
             pass
 
     async def _send_next(self) -> bool:
-        """Sends what was refused before, or else what waits; returns False where the shard refuses it for now."""
+        """Sends what was refused before, or else what waits; returns False where the shard refuses it for now.
+
+        A push that is under way is waited for first.
+        """
+        async with self._sending:
+            return await self._send_one()
+
+    async def _send_one(self) -> bool:
         rows = self._refused
         if rows is None:
             if not len(self._outbox):

@@ -52,6 +52,11 @@ class Pace:
         """Returns the version that plays."""
         return self._played
 
+    @property
+    def rows(self) -> int:
+        """Returns the rows of the version that plays."""
+        return self._rows
+
     def join(self, unroll: Unroll) -> None:
         """Cuts a session's trajectory where games begin to wait; it leaves with its session."""
         self._unrolls.add(unroll)
@@ -84,18 +89,13 @@ class Pace:
             self._wanted = self._rows + rows
             self._open()
 
-    async def until_closed(self) -> None:
-        """Returns when games wait."""
-        await self._closed.wait()
+    async def until_closed(self, timeout_s: float | None = None) -> bool:
+        """Returns whether games wait, as soon as they do or after a while; None waits as long as it takes."""
+        return await _within(self._closed, timeout_s)
 
     async def until_opened(self, timeout_s: float) -> bool:
         """Returns whether games go on, as soon as they do or after a while."""
-        try:
-            async with asyncio.timeout(timeout_s):
-                await self._opened.wait()
-        except TimeoutError:
-            return False
-        return True
+        return await _within(self._opened, timeout_s)
 
     async def go_on(self) -> None:
         """Returns when games may go on.
@@ -114,6 +114,16 @@ class Pace:
     def _open(self) -> None:
         self._closed.clear()
         self._opened.set()
+
+
+async def _within(event: asyncio.Event, timeout_s: float | None) -> bool:
+    """Returns whether something happens in time."""
+    try:
+        async with asyncio.timeout(timeout_s):
+            await event.wait()
+    except TimeoutError:
+        return False
+    return True
 
 
 class PacedModel:

@@ -2,6 +2,7 @@
 
 from app.config.problems import Problems
 from app.config.root import ExperimentConfig
+from app.config.strategies import ElasticWorkers
 
 
 def rollout_problems(config: ExperimentConfig) -> Problems:
@@ -12,7 +13,14 @@ def rollout_problems(config: ExperimentConfig) -> Problems:
         if agent.buffer in waiting:
             problems |= _agent_problems(config, name, f"buffers.{agent.buffer}.rollouts is wait")
     for name, trainer in config.trainers.items():
-        if trainer.publish_every_updates > 1 and any(wanted.buffer in waiting for wanted in trainer.inputs):
+        if not any(wanted.buffer in waiting for wanted in trainer.inputs):
+            continue
+        if isinstance(trainer.workers, ElasticWorkers):
+            problems[f"trainers.{name}.workers"] = (
+                f"games wait for a batch of each worker, got {trainer.workers.min} to {trainer.workers.max} of them, "
+                "allowed: one number"
+            )
+        if trainer.publish_every_updates > 1:
             got = trainer.publish_every_updates
             problems[f"trainers.{name}.publish_every_updates"] = (
                 f"games wait for the weights of each update, got {got}, allowed: 1"

@@ -4,6 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
+from app.replay.claims import Claims
 from app.replay.fifo import Fifo, check_ended
 from app.replay.sample import Keys
 from app.replay.supply import Parts, SupplyStats, WhenFull
@@ -29,7 +30,8 @@ class FifoSupply:
           keep_rows: Rows below which nothing is dropped, and nothing refused.
           capacity_rows: Rows from which on the queue is full.
           when_full: What becomes of a push then.
-          one_version: Whether rows of an older version than the newest are dropped.
+          one_version: Whether each version gets ``keep_rows`` and no more: what is older than the newest is dropped,
+            and what comes when it has its rows. Then nothing else is dropped, and nothing refused.
 
         Raises:
           ValueError: ``keep_rows`` is below 2, below ``batch_rows`` or above ``capacity_rows``.
@@ -42,6 +44,9 @@ class FifoSupply:
         self._newest = UNTRAINED
         self._of_newest = 0
         """Rows that came of the newest version."""
+        self._batches_left = keep_rows // batch_rows
+        """Batches of the newest version that were not handed out."""
+        self._claims = Claims()
 
     def insert(self, rows: Rows) -> bool:
         """Takes trajectories, or refuses all of them; the oldest or the newest are dropped where it is full.
@@ -51,7 +56,8 @@ class FifoSupply:
         """
         check_ended(rows)
         if self._one_version:
-            rows = self._of_newest_version(rows)
+            self._fifo.insert(self._needed(rows), drop_oldest=False)
+            return True
         size, room = len(rows["kind"]), self._fifo.room_rows()
         if self._when_full is WhenFull.DROP_OLDEST or size <= room:
             self._fifo.insert(rows, drop_oldest=self._when_full is WhenFull.DROP_OLDEST)
@@ -69,16 +75,37 @@ class FifoSupply:
         self._fifo.counts.dropped += size - kept
         return True
 
-    def missing(self) -> tuple[Version, int]:
-        """Returns the newest version, and how many of its rows have not come yet of those that are kept."""
-        return self._newest, max(0, self._keep_rows - self._of_newest)
+    def missing(self, version: Version) -> int:
+        """Returns how many rows of a version have not come yet; none are missing of one that a newer one followed."""
+        if version < self._newest:
+            return 0
+        return max(0, self._keep_rows - (self._of_newest if version == self._newest else 0))
+
+    def claim(self, claimer: str, version: Version, now_s: float) -> int:
+        """Returns how many rows of a version a replica is to play: those that are missing, unless another plays them.
+
+        Args:
+          claimer: Names the replica.
+          version: That its games wait with.
+          now_s: Time of a clock that never goes back.
+        """
+        missing = self.missing(version)
+        return missing if missing and self._claims.take(claimer, version, now_s) else 0
+
+    def renew(self, claimer: str, version: Version, now_s: float) -> None:
+        """Notes that a replica still plays what it was asked for."""
+        self._claims.renew(claimer, version, now_s)
 
     def batches(self, limit: int) -> int:
         """Returns how many batches are there, up to ``limit``."""
-        return min(limit, len(self._fifo) // self._batch_rows)
+        there = len(self._fifo) // self._batch_rows
+        return min(limit, there, self._batches_left) if self._one_version else min(limit, there)
 
     def draw(self) -> Parts | None:
         """Returns the oldest rows; None while there is no whole batch."""
+        if not self.batches(1):
+            return None
+        self._batches_left -= 1
         return self._fifo.pop_parts(self._batch_rows)
 
     def update_priorities(self, keys: Keys, priorities: NDArray[np.float64]) -> int:
@@ -102,8 +129,11 @@ class FifoSupply:
         """Takes over what another queue held."""
         self._fifo.load_state_dict(state)
 
-    def _of_newest_version(self, rows: Rows) -> Rows:
-        """Returns the trajectories of the newest version; those of older ones are dropped, here and in the queue."""
+    def _needed(self, rows: Rows) -> Rows:
+        """Returns the first trajectories of the newest version that it lacks; all others are dropped.
+
+        Those of older versions are dropped in the queue too.
+        """
         # A trajectory is of one version alone.
         versions = np.left_shift(rows["generation"].astype(np.int64), 32) + rows["version"].astype(np.int64)
         if not len(versions):
@@ -113,15 +143,26 @@ class FifoSupply:
         if newest > self._newest:
             self._fifo.clear()
             self._newest, self._of_newest = newest, 0
+            self._batches_left = self._keep_rows // self._batch_rows
         wanted = versions == ((self._newest.generation << 32) + self._newest.number)
-        older = int((~wanted).sum())
-        self._fifo.counts.inserted += older
-        self._fifo.counts.dropped += older
-        self._of_newest += int(wanted.sum())
-        if not older:
+        wanted &= self._of_newest + _rows_before(rows["kind"], wanted) < self._keep_rows
+        taken = int(wanted.sum())
+        self._of_newest += taken
+        if taken == len(wanted):
             return rows
-        newest_rows: Rows = {name: column[wanted] for name, column in rows.items()}
-        return newest_rows
+        self._fifo.counts.inserted += len(wanted) - taken
+        self._fifo.counts.dropped += len(wanted) - taken
+        needed: Rows = {name: column[wanted] for name, column in rows.items()}
+        return needed
+
+
+def _rows_before(kind: NDArray[np.generic], counted: NDArray[np.bool_]) -> NDArray[np.int64]:
+    """Returns how many counted rows come before the trajectory of each row, [N]."""
+    ends = np.flatnonzero(kind != RowKind.STEP)
+    trajectory = np.searchsorted(ends, np.arange(len(kind)))
+    starts = np.concatenate([np.zeros(1, np.int64), ends[:-1] + 1])
+    before: NDArray[np.int64] = (np.cumsum(counted) - counted)[starts[trajectory]]
+    return before
 
 
 def _whole_rows(rows: Rows, room: int) -> int:

@@ -69,9 +69,16 @@ class Buffer:
         """
         return self._shards[shard].call("push", sender, number, rows)
 
-    def missing(self) -> "ray.ObjectRef[Any]":
-        """Returns a reference to the newest version and the number of its rows that have not come yet."""
-        return self._first.call("missing")
+    def claim(self, claimer: str, version: Version) -> "ray.ObjectRef[Any]":
+        """Returns a reference to the number of rows of a version that a replica, named so, is to play.
+
+        It is 0 where none are missing, or where another replica plays them.
+        """
+        return self._first.call("claim", claimer, version)
+
+    def renew(self, claimer: str, version: Version) -> "ray.ObjectRef[Any]":
+        """Says that a replica still plays what it was asked for; a reference to wait for."""
+        return self._first.call("renew", claimer, version)
 
     def open(self, rank: int, group: str, ranks: int | None = None) -> None:
         """Joins a worker to its group of so many; None: as many as the buffer was made for."""

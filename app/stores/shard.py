@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -96,15 +97,21 @@ class ShardStore:
         self._changed.set()
         return True
 
-    async def missing(self) -> tuple[Version, int]:
-        """Returns the newest version and how many of its rows have not come yet, where games wait for the trainer.
+    async def claim(self, claimer: str, version: Version) -> int:
+        """Returns how many rows of a version a replica is to play, where games wait for the trainer.
 
         Raises:
           TypeError: They do not.
         """
-        if not isinstance(self._supply, FifoSupply):
-            raise TypeError("the rows of a table are of many versions: none of them are missing")
-        return self._supply.missing()
+        return self._queue().claim(claimer, version, time.monotonic())
+
+    async def renew(self, claimer: str, version: Version) -> None:
+        """Notes that a replica still plays what it was asked for.
+
+        Raises:
+          TypeError: Games do not wait for the trainer.
+        """
+        self._queue().renew(claimer, version, time.monotonic())
 
     def batches(self) -> int:
         """Returns how many batches could be drawn now, up to one for each worker."""
@@ -182,3 +189,8 @@ class ShardStore:
         restored = await self._keeper.restore(path)
         self._changed.set()
         return restored
+
+    def _queue(self) -> FifoSupply:
+        if not isinstance(self._supply, FifoSupply):
+            raise TypeError("the rows of a table are of many versions: none of them are missing")
+        return self._supply

@@ -20,6 +20,7 @@ def test_games_may_wait_for_the_trainer() -> None:
         ("models.main.placement=remote", "rollouts is wait, got remote, allowed: local"),
         ("actors.main.autoscaling={min_replicas: 1, max_replicas: 2}", "allowed: a fixed number of replicas"),
         ("agents.player.blocking=true", "allowed: blocking: false"),
+        ("trainers.main.workers={min: 1, max: 3}", "got 1 to 3 of them, allowed: one number"),
         ("buffers.rollouts.shards=2", "rollouts is wait with 2 shards"),
         ("buffers.rollouts.capacity_rows=9000", "capacity_rows 9000"),
     ],

@@ -145,3 +145,26 @@ def test_replicas_in_a_row_cover_all_shards_evenly(replicas: int, shards: int, l
 
 def test_with_all_links_every_replica_sends_an_episode_to_the_same_shard() -> None:
     assert all(linked_shards(replica, 4, 4) == [0, 1, 2, 3] for replica in range(9))
+
+
+async def test_a_flush_waits_for_the_push_that_is_under_way() -> None:
+    buffer, go_on = FakeBuffer(), asyncio.Event()
+    under_way = asyncio.Event()
+    push = buffer.push
+
+    async def slow(sender: str, number: int, rows: Rows, shard: int) -> bool:
+        under_way.set()
+        await go_on.wait()
+        return await push(sender, number, rows, shard)
+
+    buffer.push = slow  # type: ignore[method-assign]
+    one, _ = pusher(buffer)
+    async with running(one):
+        one.add(rows(1))
+        await asyncio.wait_for(under_way.wait(), 10)
+        flushing = asyncio.create_task(one.flush())
+        await asyncio.sleep(0)
+        assert not flushing.done()
+        go_on.set()
+        await asyncio.wait_for(flushing, 10)
+    assert len(buffer.pushed) == 1

@@ -129,14 +129,72 @@ def of_version(rows: int, version: int) -> Rows:
 def test_where_games_wait_rows_of_older_versions_are_dropped_and_what_is_missing_is_told() -> None:
     queue = FifoSupply(4, 8, 16, WhenFull.DROP_OLDEST, one_version=True)
     queue.insert(of_version(5, 0))
-    assert queue.missing() == (Version(1, 0), 3)
+    assert (queue.missing(Version(1, 0)), queue.missing(Version(1, 1))) == (3, 8)
     queue.insert(of_version(3, 1))
-    assert queue.missing() == (Version(1, 1), 5)
+    assert (queue.missing(Version(1, 0)), queue.missing(Version(1, 1))) == (0, 5)
     assert (queue.stats().held, queue.stats().dropped) == (3, 5)
     queue.insert(of_version(4, 0))
     assert (queue.stats().held, queue.stats().dropped) == (3, 9)
     queue.insert(joined([of_version(2, 0), of_version(5, 1)]))  # Sent together, as they came.
     assert (queue.stats().held, queue.stats().dropped) == (8, 11)
-    assert queue.missing() == (Version(1, 1), 0)
+    assert queue.missing(Version(1, 1)) == 0
     assert queue.draw() is not None
-    assert queue.missing() == (Version(1, 1), 0)  # Learned from is not missing.
+    assert queue.missing(Version(1, 1)) == 0  # Learned from is not missing.
+
+
+def test_a_version_hands_out_a_batch_for_each_worker_and_what_comes_beyond_is_dropped() -> None:
+    queue = FifoSupply(4, 8, 16, WhenFull.REFUSE, one_version=True)
+    rows = joined([of_version(3, 0), of_version(30, 0), of_version(2, 0)])  # The second trajectory fills both batches.
+    assert queue.insert(rows)
+    assert queue.insert(of_version(20, 0))
+    assert (queue.stats().held, queue.stats().dropped) == (33, 22)
+    assert queue.batches(9) == 2
+    assert queue.draw() is not None
+    assert queue.draw() is not None
+    assert queue.batches(9) == 0  # 25 rows are left of that trajectory, and nobody learns from them.
+    assert queue.draw() is None
+    queue.insert(of_version(8, 1))
+    assert queue.batches(9) == 2
+    assert (queue.stats().held, queue.stats().inserted) == (8, 63)
+
+
+def test_what_a_version_still_lacks_is_never_refused() -> None:
+    queue = FifoSupply(4, 8, 8, WhenFull.REFUSE, one_version=True)
+    assert queue.insert(of_version(5, 0))
+    assert queue.insert(of_version(9, 0))
+    assert queue.batches(9) == 2
+
+
+def test_missing_rows_are_asked_of_one_replica() -> None:
+    queue, version = FifoSupply(4, 8, 16, WhenFull.DROP_OLDEST, one_version=True), Version(1, 0)
+    queue.insert(of_version(5, 0))
+    assert [queue.claim(claimer, version, 10.0) for claimer in "abc"] == [3, 0, 0]
+    queue.insert(of_version(2, 0))
+    assert queue.claim("a", version, 10.1) == 1  # It has played what it was asked for, and a row was lost.
+    queue.insert(of_version(2, 0))
+    assert queue.claim("b", version, 99.0) == 0
+    assert queue.claim("b", Version(0, 9), 99.0) == 0
+    assert queue.claim("b", Version(1, 1), 99.0) == 8  # Nothing has come of it.
+
+
+@given(st.data())
+def test_however_often_rows_are_played_each_version_is_learned_from_as_often_as_there_are_workers(
+    data: st.DataObject,
+) -> None:
+    workers = data.draw(st.integers(1, 3))
+    queue = FifoSupply(4, 4 * workers, 4 * workers, WhenFull.DROP_OLDEST, one_version=True)
+    learned: dict[int, int] = {}
+    newest = 0
+    for _ in range(data.draw(st.integers(1, 40))):
+        act = data.draw(st.sampled_from(["play", "learn", "publish"]))
+        if act == "publish":
+            newest += 1
+        elif act == "play":
+            queue.insert(of_version(data.draw(st.integers(2, 30)), data.draw(st.integers(max(0, newest - 1), newest))))
+        elif (parts := queue.draw()) is not None:
+            (version,) = set(joined(parts)["version"].tolist())
+            learned[version] = learned.get(version, 0) + 1
+        stats = queue.stats()
+        assert stats.inserted == stats.popped + stats.dropped + stats.held
+        assert stats.held < 4 * workers + 30
+    assert all(batches <= workers for batches in learned.values())

@@ -1,16 +1,18 @@
-"""A replay table comes back where training goes on, in a service that was started anew."""
+"""A replay table comes back where training goes on and its process was killed, and lives on where it was not."""
 
 from pathlib import Path
 
 import pytest
+import ray
 
 from app.stores.metrics import Update
+from app.stores.names import buffer_host
 from app.stores.table_folder import table_folder, table_of
 
-from .service import Cluster, Service, playing, wait_until
+from .service import Cluster, Service, playing
 from .training import training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 
 DQN = (
     "models.main.factory=app.models.networks.policy:build",
@@ -22,23 +24,26 @@ DQN = (
 )
 
 
+def test_a_resumed_learner_has_its_table_again_and_goes_on_without_a_game(cluster: Cluster, tmp_path: Path) -> None:
+    with Service(cluster, "tables", *DQN) as service:
+        buffer = service.trial.buffer("rollouts")
+        with training(service, tmp_path):
+            with playing(service.url):
+                seen = updates(service, lambda found: saved(found) > 1, "tables are saved")
+            held = buffer.stats().held
+        assert held >= 400
+        folder = table_folder(tmp_path / "tables" / "checkpoints" / "main", "rollouts")
+        assert table_of(folder, 1, 10**9) is not None
+        ray.kill(ray.get_actor(buffer_host("rollouts"), namespace=service.trial.namespace), no_restart=False)
+        with training(service, tmp_path, resume=True):
+            again = updates(service, lambda found: len(learned(found)) > 1, "learning goes on without a game")
+            newest = learned(again)[-1]
+            assert newest.number > seen[-1].number
+            assert buffer.stats().held >= newest.metrics["table_items_restored"] >= held
+
+
 def learned(seen: list[Update]) -> list[Update]:
     return [update for update in seen if update.metrics]
-
-
-def test_a_resumed_learner_has_its_table_again_and_goes_on_without_a_game(cluster: Cluster, tmp_path: Path) -> None:
-    with Service(cluster, "tables", *DQN) as service, training(service, tmp_path):
-        with playing(service.url):
-            seen = updates(service, lambda found: saved(found) > 1, "tables are saved")
-        held = wait_until(lambda: service.trial.buffer("rollouts").stats().held, "rows are held")
-        stopped_at = seen[-1].number
-    checkpoints = tmp_path / "tables" / "checkpoints" / "main"
-    assert table_of(table_folder(checkpoints, "rollouts"), 1, 10**9) is not None
-    with Service(cluster, "tables", *DQN) as service, training(service, tmp_path, resume=True):
-        seen = learned(updates(service, lambda found: len(learned(found)) > 1, "learning goes on"))
-        assert seen[-1].number > stopped_at
-        assert seen[-1].metrics["table_items_restored"] >= held
-        assert service.trial.buffer("rollouts").stats().held >= held
 
 
 def saved(seen: list[Update]) -> float:
