@@ -8,12 +8,10 @@ import numpy as np
 
 from app.replay.rows import count
 from app.replay.supply import Parts, joined
-from app.types import Arrays, RowKind, Rows
+from app.types import RowKind, Rows
 
 SMALLEST_BATCH: Final = 2
 """A step and its bootstrap row."""
-ROW: Final = "row/"
-"""What the names of columns begin with in a saved queue."""
 
 
 @dataclass(slots=True)
@@ -105,23 +103,6 @@ class Fifo:
         if parts[-1]["kind"][-1] == RowKind.STEP:
             self._give_back_last(parts[-1])
         return parts
-
-    def state_dict(self) -> Arrays:
-        """Returns the rows that are held, and the counts; copies."""
-        held = [dict(chunk) for chunk in self._chunks]
-        if held:
-            held[0] = {name: column[self._offset :] for name, column in held[0].items()}
-        rows = {ROW + name: column.copy() for name, column in joined(held).items()} if held else {}
-        counts = (self.counts.inserted, self.counts.popped, self.counts.dropped)
-        return rows | {"counts": np.array(counts, np.int64)}
-
-    def load_state_dict(self, state: Arrays) -> None:
-        """Takes over the rows and the counts of another queue in place of its own."""
-        rows = {name.removeprefix(ROW): column for name, column in state.items() if name.startswith(ROW)}
-        self._chunks, self._offset, self._held = deque(), 0, 0
-        if rows:
-            self.insert(rows, drop_oldest=False)
-        self.counts = FifoCounts(*state["counts"].tolist())
 
     def _give_back_last(self, part: Rows) -> None:
         """Keeps the last row for the next batch and turns the batch's copy of it into a bootstrap row."""

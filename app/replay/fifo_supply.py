@@ -8,7 +8,7 @@ from app.replay.claims import Claims
 from app.replay.fifo import Fifo, check_ended
 from app.replay.sample import Keys
 from app.replay.supply import Parts, SupplyStats, WhenFull
-from app.types import UNTRAINED, Arrays, RowKind, Rows, Version
+from app.types import UNTRAINED, RowKind, Rows, Version
 
 
 class FifoSupply:
@@ -120,14 +120,6 @@ class FifoSupply:
         """Returns what it did."""
         counts = self._fifo.counts
         return SupplyStats(counts.inserted, counts.popped, counts.dropped, len(self._fifo))
-
-    def state_dict(self) -> Arrays:
-        """Returns the rows that are held, and the counts."""
-        return self._fifo.state_dict()
-
-    def load_state_dict(self, state: Arrays) -> None:
-        """Takes over what another queue held."""
-        self._fifo.load_state_dict(state)
 
     def _needed(self, rows: Rows) -> Rows:
         """Returns the first trajectories of the newest version that it lacks; all others are dropped.

@@ -12,7 +12,7 @@ from app.replay.sample import Keys
 from app.replay.storage import Columns
 from app.replay.table_stats import TableStats
 from app.replay.trajectories import part_of
-from app.types import Arrays, RowKind, Rows, Version
+from app.types import RowKind, Rows, Version
 
 Parts = list[Rows]
 """Rows that follow each other, as pieces with the same columns: views that are joined where they are needed."""
@@ -79,18 +79,6 @@ class Supply(Protocol):
 
     def stats(self) -> SupplyStats:
         """Returns what it did."""
-        ...
-
-    def state_dict(self) -> Arrays:
-        """Returns all that what comes depends on, as arrays of its own."""
-        ...
-
-    def load_state_dict(self, state: Arrays) -> None:
-        """Takes over what another one held.
-
-        Raises:
-          CheckpointError: The other one has another capacity or other columns.
-        """
         ...
 
 

@@ -95,15 +95,6 @@ def test_every_row_is_accounted_for_and_the_queue_stays_small(acts: list[int | N
     assert not refused or when_full is WhenFull.REFUSE
 
 
-def test_a_restored_queue_hands_out_what_the_other_one_would_have() -> None:
-    first, second = (FifoSupply(4, 4, 100, WhenFull.DROP_OLDEST) for _ in range(2))
-    first.insert(push(6, 5))
-    first.draw()
-    second.load_state_dict(first.state_dict())
-    assert second.stats() == first.stats()
-    assert [numbers(second.draw()), numbers(second.draw())] == [numbers(first.draw()), numbers(first.draw())]
-
-
 def test_priorities_and_versions_mean_nothing_to_a_queue() -> None:
     queue = FifoSupply(4, 4, 100, WhenFull.DROP_OLDEST)
     assert queue.update_priorities(Keys(np.zeros(2, np.intp), np.zeros(2, np.int64)), np.ones(2)) == 2
