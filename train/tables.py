@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any, Final
 
 import ray
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 
 from app.config.root import ExperimentConfig
 from app.config.tables import TableSaving
@@ -131,7 +131,8 @@ class Tables:
             self._saved += 1
         except RayError as error:  # One that has not ended in time is one as well.
             self._missed += 1
-            _log.error("the table of buffers.%s is not saved: %s", table.name, error)
+            reason = error.cause if isinstance(error, RayTaskError) else error
+            _log.error("the table of buffers.%s is not saved: %s", table.name, reason)
         return True
 
 

@@ -5,7 +5,7 @@ import logging
 from pathlib import Path
 from typing import Final
 
-from ray.exceptions import RayError
+from ray.exceptions import RayError, RayTaskError
 
 from app.errors import CheckpointError
 from app.stores.host import StoreHandle
@@ -52,7 +52,8 @@ async def write_table(handle: StoreHandle, path: Path) -> None:
         async with asyncio.timeout(WRITE_TIMEOUT_S):
             await handle.call("write_table", path)
     except (RayError, TimeoutError) as error:
-        raise CheckpointError(f"a buffer's shard has not written {path}: {error}") from error
+        reason = error.cause if isinstance(error, RayTaskError) else error
+        raise CheckpointError(f"a buffer's shard has not written {path}: {reason}") from error
 
 
 class RemoteShard:

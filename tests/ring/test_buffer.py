@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from itertools import count, islice
+from pathlib import Path
 from typing import Any, Final
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 import ray
 
 from app.config.root import ExperimentConfig
+from app.errors import CheckpointError
 from app.replay.rows import empty_batch
 from app.replay.supply import joined
 from app.stores.buffer import KEY_COLUMNS, Buffer
@@ -21,6 +23,7 @@ from app.stores.buffer_settings import batch_layout, buffer_settings
 from app.stores.dealer import EMPTY
 from app.stores.host import close_hosts
 from app.stores.names import buffer_host, namespace_of
+from app.stores.table_keeper import Restored
 from app.stores.trial import find_buffer, open_buffer
 from app.types import RowKind, Rows, Version
 from tests.small_policy import discrete
@@ -140,7 +143,7 @@ def test_the_death_of_a_shard_costs_its_rows_and_ends_no_stream(cluster: Cluster
         wait_until(lambda: any(shard == 1 for _, shard, _ in taken(buffer, 0, 4)), "the shard has rows again")
 
 
-def test_priorities_reach_the_shard_that_holds_the_items(cluster: Cluster) -> None:
+def test_priorities_reach_the_shard_that_holds_the_items_which_are_saved(cluster: Cluster, tmp_path: Path) -> None:
     table = {"capacity_items": 400, "sampler": {"kind": "prioritized", "exponent": 1.0, "epsilon": 1e-6}}
     with opened(config_of("priorities", shards=2, table=table)) as buffer:
         for shard in (0, 1):
@@ -159,6 +162,11 @@ def test_priorities_reach_the_shard_that_holds_the_items(cluster: Cluster) -> No
                 seen[int(rows["key_shard"][0])] = rows
         assert sum(ray.get(buffer.advance(Version(1, 0)))) == 0
         assert buffer.stats().ignored_priorities == 0
+        ray.get(buffer.save_tables(tmp_path / "000001-0000000001"))
+        assert sorted(path.name for path in (tmp_path / "000001-0000000001").iterdir()) == ["0.npz", "1.npz"]
+        assert buffer.restore_tables(tmp_path / "000001-0000000001") == [Restored()] * 2  # They are in use.
+        with pytest.raises(CheckpointError, match="cannot write the table"):
+            ray.get(buffer.save_tables(Path("/dev/null/000001-0000000002")))
         assert buffer.stats().held == 400
 
 

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 import pytest
+from ray.exceptions import RayActorError
 
 from app.config.tables import TableConfig
+from app.errors import CheckpointError
 from app.replay.supply import SupplyStats
 from app.stores import dealer as module
 from app.stores.buffer_settings import BufferSettings
@@ -30,6 +32,10 @@ def store(
 ) -> BufferStore:
     capacity = batch_rows * workers + spare
     return BufferStore(SPEC, BufferSettings(batch_rows, workers, capacity, credits_batches, heartbeat_s))
+
+
+def names(folder: Path) -> list[str]:
+    return [path.name for path in folder.iterdir()]
 
 
 def ids(rows: Rows | list[Ticket] | None) -> set[int]:
@@ -341,6 +347,21 @@ class OtherProcess:
 
     def call(self, method: str, *args: Any) -> Any:
         return getattr(self._shard, method)(*args)
+
+
+class GoneProcess:
+    """Answers no call."""
+
+    async def call(self, method: str, *args: Any) -> Any:
+        raise RayActorError
+
+
+async def test_the_tables_are_not_there_where_a_shard_has_gone(tmp_path: Path) -> None:
+    settings = BufferSettings(4, 1, 8, 2, FOREVER_S, shards=2, table=TableConfig(capacity_items=100))
+    first = BufferStore(SPEC, settings, [cast("StoreHandle", GoneProcess())])
+    with pytest.raises(CheckpointError, match=r"a buffer's shard has not written .*1\.npz"):
+        await first.save_tables(tmp_path / "000001-0000000004")
+    assert names(tmp_path) == []
 
 
 async def test_all_shards_write_their_tables_into_one_folder(tmp_path: Path) -> None:

@@ -149,3 +149,16 @@ def test_a_metric_that_no_update_has_is_named_once(tmp_path: Path, caplog: pytes
 def test_the_mean_return_may_still_be_missing(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     saving(tmp_path, keep={"best": {}}).save(replace(state(small_policy(), 1), metrics={"loss": 1.0}))
     assert caplog.messages == []
+
+
+def test_the_folder_of_the_checkpoint_that_training_went_on_from_is_known(tmp_path: Path) -> None:
+    """What lies beside it comes back too."""
+    first, second = tmp_path / "first", tmp_path / "second"
+    path = saving(first).save(state(small_policy(3), updates=4))
+    begun = saving(second, Beginning(str(path), whole=True), run="run 2")
+    assert restored(begun)[0] == 4
+    assert begun.begun_in == first
+    begun.save(state(small_policy(3), updates=5, run="run 2"))
+    again = saving(second, Beginning(str(path), whole=True), run="run 2")
+    assert restored(again)[0] == 5
+    assert again.begun_in == second
