@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from app.client.environments import ActionReader, action_reader
-from app.errors import ConfigError, SparringError
+from app.errors import ConfigError
 from app.plugins import load_plugin
 
 PREFIX: Final = "pettingzoo:"
@@ -51,22 +51,20 @@ class MultiAgentEnvironment(Protocol):
         """
 
 
-class Simultaneous:
-    """All agents act at once: a ``ParallelEnv``."""
+class _Adapter:
+    """What both kinds of environments have in common."""
 
     def __init__(self, env: Any, *, with_state: bool = False) -> None:  # PettingZoo's games have no types.
+        """Keeps an environment.
+
+        Args:
+          env: PettingZoo's.
+          with_state: Whether the state of the whole game goes with each observation.
+        """
         self._env, self._with_state = env, with_state
-        self._readers = _Readers(env)
+        self._readers: dict[str, ActionReader] = {}
         self._due: dict[str, Due] = {}
         self._left: dict[str, Left] = {}
-
-    def restart(self, seed: int) -> None:
-        """Begins a game."""
-        observations, infos = self._env.reset(seed=seed)
-        self._left = {}
-        state = self._env.state() if self._with_state else None
-        seen = {agent: _seen(observations[agent], infos.get(agent), state) for agent in self._env.agents}
-        self._due = {agent: Due(*whole, 0.0) for agent, whole in seen.items()}
 
     def due(self) -> Mapping[str, Due]:
         """Returns the agents that have to act before the game goes on; none when it is over."""
@@ -77,18 +75,50 @@ class Simultaneous:
         left, self._left = self._left, {}
         return left
 
+    def _read(self, agent: str, action: object) -> object:
+        """Returns an action as an agent's space has it.
+
+        Raises:
+          BadActionError: It does not fit.
+        """
+        if agent not in self._readers:
+            self._readers[agent] = action_reader(self._env.action_space(agent))
+        return self._readers[agent](action)
+
+    def _seen(self, observation: Any, info: Any, state: object) -> tuple[object, object]:
+        """Returns what an agent sees and its mask, which stands in the observation or beside it."""
+        mask = info.get("action_mask") if isinstance(info, Mapping) else None
+        if isinstance(observation, Mapping) and set(observation) == {"observation", "action_mask"}:
+            observation, mask = observation["observation"], observation["action_mask"]
+        return {"own": observation, "state": state} if self._with_state else observation, mask
+
+    def _state(self) -> object:
+        return self._env.state() if self._with_state else None
+
+
+class Simultaneous(_Adapter):
+    """All agents act at once: a ``ParallelEnv``."""
+
+    def restart(self, seed: int) -> None:
+        """Begins a game."""
+        observations, infos = self._env.reset(seed=seed)
+        self._left = {}
+        state = self._state()
+        seen = {agent: self._seen(observations[agent], infos.get(agent), state) for agent in self._env.agents}
+        self._due = {agent: Due(*whole, 0.0) for agent, whole in seen.items()}
+
     def act(self, actions: Mapping[str, object]) -> None:
         """Takes the action of each agent that is due.
 
         Raises:
           BadActionError: One does not fit its action space.
         """
-        read = {agent: self._readers.read(agent, action) for agent, action in actions.items()}
+        read = {agent: self._read(agent, action) for agent, action in actions.items()}
         observations, rewards, terminated, truncated, infos = self._env.step(read)
-        state = self._env.state() if self._with_state else None
+        state = self._state()
         self._due = {}
         for agent, observation in observations.items():
-            seen, mask = _seen(observation, infos.get(agent), state)
+            seen, mask = self._seen(observation, infos.get(agent), state)
             reward = float(rewards[agent])
             if terminated[agent] or truncated[agent]:
                 self._left[agent] = Left(seen, reward, bool(terminated[agent]), bool(truncated[agent]))
@@ -96,29 +126,14 @@ class Simultaneous:
                 self._due[agent] = Due(seen, mask, reward)
 
 
-class ByTurns:
+class ByTurns(_Adapter):
     """One agent acts after the other: an ``AECEnv``."""
-
-    def __init__(self, env: Any, *, with_state: bool = False) -> None:  # As above.
-        self._env, self._with_state = env, with_state
-        self._readers = _Readers(env)
-        self._due: dict[str, Due] = {}
-        self._left: dict[str, Left] = {}
 
     def restart(self, seed: int) -> None:
         """Begins a game."""
         self._env.reset(seed=seed)
         self._left = {}
         self._look()
-
-    def due(self) -> Mapping[str, Due]:
-        """Returns the agent that has to act before the game goes on; none when it is over."""
-        return self._due
-
-    def left(self) -> Mapping[str, Left]:
-        """Returns the agents whose game has ended since this was last asked."""
-        left, self._left = self._left, {}
-        return left
 
     def act(self, actions: Mapping[str, object]) -> None:
         """Takes the action of the agent that is due.
@@ -127,7 +142,7 @@ class ByTurns:
           BadActionError: It does not fit its action space.
         """
         ((agent, action),) = actions.items()
-        self._env.step(self._readers.read(agent, action))
+        self._env.step(self._read(agent, action))
         self._look()
 
     def _look(self) -> None:
@@ -136,7 +151,7 @@ class ByTurns:
         while self._env.agents:
             agent = self._env.agent_selection
             observation, reward, terminated, truncated, info = self._env.last()
-            seen, mask = _seen(observation, info, self._env.state() if self._with_state else None)
+            seen, mask = self._seen(observation, info, self._state())
             if not (terminated or truncated):
                 self._due = {agent: Due(seen, mask, float(reward))}
                 return
@@ -167,27 +182,3 @@ def make_multi_agent(env: str, *, with_state: bool = False) -> MultiAgentEnviron
     if hasattr(made, "action_space") and hasattr(made, "step"):
         return Simultaneous(made, with_state=with_state)
     raise ConfigError(f"{path!r} made a {type(made).__name__}; allowed are PettingZoo's ParallelEnv and AECEnv")
-
-
-class _Readers:
-    """Reads the actions of each agent by its own space."""
-
-    def __init__(self, env: Any) -> None:
-        self._env = env
-        self._known: dict[str, ActionReader] = {}
-
-    def read(self, agent: str, action: object) -> object:
-        if agent not in self._known:
-            try:
-                self._known[agent] = action_reader(self._env.action_space(agent))
-            except KeyError as error:
-                raise SparringError(f"the environment knows no agent {agent!r}") from error
-        return self._known[agent](action)
-
-
-def _seen(observation: Any, info: Any, state: object) -> tuple[object, object]:
-    """Returns what an agent sees and its mask, which stands in the observation or beside it."""
-    mask = info.get("action_mask") if isinstance(info, Mapping) else None
-    if isinstance(observation, Mapping) and set(observation) == {"observation", "action_mask"}:
-        observation, mask = observation["observation"], observation["action_mask"]
-    return observation if state is None else {"own": observation, "state": state}, mask

@@ -78,7 +78,9 @@ class Pursuit:
                     evaluated = self._evaluate_newest(session)
                     if evaluated[0].mean_return >= self._goal.mean_return:
                         return evaluated
-                    wanted_games = ring.episodes + self._goal.training_games
+                    # The games that were broken off for the evaluation are not among the next ones.
+                    ended = session.trial.metrics.progress(self._goal.training_games).episodes
+                    wanted_games = ended + self._goal.training_games
                     self._progress.stage("training goes on")
                     self._cores.start()
                 time.sleep(LOOK_S)
