@@ -11,7 +11,10 @@ class SimulatorConfig(Config):
     """Game cores: processes outside the cluster that play an environment over HTTP."""
 
     env: str
-    """Gymnasium id, or ``pettingzoo:package.module:factory`` for a game of several agents."""
+    """Gymnasium id, ``pettingzoo:package.module:factory`` for a game of several agents, or ``core:package.module`` for
+    a game core of your own. Then ``python -m package.module`` takes the options ``--url``, ``--purpose``, ``--seed``,
+    ``--games`` (at a time), ``--episodes`` and ``--version`` as ``sparring simulate`` does, plays until SIGTERM without
+    ``--episodes``, and prints JSON with ``episodes``, ``mean_return`` and ``min_return``."""
 
     games: int = Field(16, ge=1)
     """Games that one process plays at once."""

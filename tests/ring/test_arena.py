@@ -28,7 +28,7 @@ def service(cluster: Cluster) -> Iterator[Service]:
 
 
 def played(service: Service, seed: int, purpose: str) -> dict[str, Any]:
-    words = ["--url", service.url, "--games", str(GAMES), "--seed", str(seed), "--purpose", purpose]
+    words = ["--url", service.url, "--episodes", str(GAMES), "--seed", str(seed), "--purpose", purpose]
     core = subprocess.run(
         [sys.executable, "-m", "app.games.arena.core", *words], cwd=ROOT, capture_output=True, timeout=120, check=False
     )
@@ -43,7 +43,7 @@ def counted(service: Service, name: str) -> int:
 
 def test_twenty_games_of_several_agents_end_and_the_counts_match(service: Service) -> None:
     result = played(service, 1, "evaluate")
-    assert (result["games"], result["failures"]) == (GAMES, [])
+    assert (result["episodes"], result["failures"]) == (GAMES, [])
     assert result["sessions"] >= 3 * GAMES  # A player, the bosses and the observer at least.
     assert counted(service, "ticks_evaluate") == result["actions"] + 2 * result["ticks"]
     assert result["steps"] == counted(service, "ticks_evaluate") + 2 * result["sessions"]
@@ -54,6 +54,6 @@ def test_twenty_games_of_several_agents_end_and_the_counts_match(service: Servic
 def test_published_weights_play_and_their_games_are_recorded(service: Service) -> None:
     version = service.publish(3)
     result = played(service, 2, "train")
-    assert (result["games"], result["failures"]) == (GAMES, [])
+    assert (result["episodes"], result["failures"]) == (GAMES, [])
     assert counted(service, "ticks_train") == result["actions"] + 2 * result["ticks"]
     assert service.status()["versions"]["main"] == str(version)

@@ -13,6 +13,8 @@ from app.config.launching import SimulatorConfig
 from app.errors import SparringError
 from app.types import Purpose, Version
 
+OWN_CORE: Final = "core:"
+"""What ``launch.simulator.env`` begins with that names the module of a game core of its own."""
 STOP_TIMEOUT_S: Final = 3.0
 """Longest wait for game cores to close their games; then they are killed."""
 EVALUATION_GAMES_AT_ONCE: Final = 25
@@ -115,11 +117,11 @@ class Evaluation:
 
 
 def _command(simulator: SimulatorConfig, url: str, purpose: Purpose, seed: int) -> list[str]:
-    module = [sys.executable, "-m", "app.client"]
-    return [
-        *module, f"--env={simulator.env}", f"--url={url}", f"--purpose={purpose}", f"--seed={seed}",
-        f"--transport={simulator.transport}", *_seated(simulator),
-    ]  # fmt: skip
+    asked = [f"--url={url}", f"--purpose={purpose}", f"--seed={seed}"]
+    if simulator.env.startswith(OWN_CORE):
+        return [sys.executable, "-m", simulator.env.removeprefix(OWN_CORE), *asked]
+    played = [f"--env={simulator.env}", f"--transport={simulator.transport}", *_seated(simulator)]
+    return [sys.executable, "-m", "app.client", *asked, *played]
 
 
 def _seated(simulator: SimulatorConfig) -> list[str]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final, Protocol, TypeVar
 
 import numpy as np
+import orjson
 from google.protobuf.message import DecodeError, Message
 
 from app.errors import SparringError
@@ -48,6 +49,8 @@ class Match:
     game: str
     """Id of the game; the sessions are ``<game>-agent-<name>``."""
     seed: int
+    version: str | None = None
+    """Version of the model that plays for the players; None leaves it to the service."""
     arena: Arena = field(init=False)
     steps: int = 0
     """Steps that were answered."""
@@ -67,7 +70,9 @@ class Match:
           SparringError: The service refused a step, or an agent broke the rules.
         """
         seats = self._seats()
-        await _together([self._ask(seat, "start", b"") for seat in seats.values()])
+        options = b"" if self.version is None else orjson.dumps({"model_version": self.version})
+        bodies = {name: b"" if name in (BOSSES, OBSERVER) else options for name in seats}
+        await _together([self._ask(seat, "start", bodies[name]) for name, seat in seats.items()])
         self.sessions = len(seats)
         while not (self.arena.terminated or self.arena.truncated):
             self._step(await self._decisions(seats))

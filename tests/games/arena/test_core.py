@@ -8,7 +8,7 @@ from typing import Any
 import orjson
 import pytest
 
-from app.games.arena.core import run
+from app.games.arena.core import Run, run
 from app.types import Purpose
 from deployments.health import Health
 from deployments.steps import StepService
@@ -36,10 +36,10 @@ async def test_games_are_played_over_http_and_equal_seeds_have_equal_digests() -
     for seed in (5, 5, 6):
         service = ArenaService(Purpose.EVALUATE)
         async with game_port(service) as url:
-            results.append(await run(url, games=4, seed=seed, parallel=3, purpose=Purpose.EVALUATE, wait_s=5))
+            results.append(await run(Run(url, seed=seed, games=3, episodes=4, wait_s=5)))
         assert len(service.table) == 0
         assert results[-1].failures == ()
-        assert results[-1].games == 4
+        assert results[-1].episodes == 4
         assert service.counts["ticks_evaluate"] == results[-1].actions + 2 * results[-1].ticks
     assert results[0].digest == results[1].digest != results[2].digest
 
@@ -56,19 +56,19 @@ async def command(*arguments: str) -> tuple[int | None, str, str]:
 
 async def test_the_command_prints_one_line_of_json() -> None:
     async with game_port(ArenaService()) as url:
-        code, out, errors = await command("--url", url, "--games", "2", "--purpose", "train")
+        code, out, errors = await command("--url", url, "--episodes", "2", "--purpose", "train")
     assert (code, errors) == (0, ""), out
     result: dict[str, Any] = orjson.loads(out)
-    assert (out.count("\n"), result["games"], result["failures"]) == (1, 2, [])
+    assert (out.count("\n"), result["episodes"], result["failures"]) == (1, 2, [])
 
 
 async def test_the_command_fails_when_a_game_does(monkeypatch: pytest.MonkeyPatch) -> None:
     service = ArenaService()
     monkeypatch.setattr(service, "classes", {})  # Nobody observes, and the bosses have a player's agent.
     async with game_port(service) as url:
-        code, out, _ = await command("--url", url, "--games", "1")
+        code, out, _ = await command("--url", url, "--episodes", "1")
     assert code == 1
-    assert "arena-0-0: " in orjson.loads(out)["failures"][0]
+    assert "game 0: " in orjson.loads(out)["failures"][0]
 
 
 async def test_the_command_says_that_nobody_serves() -> None:

@@ -105,12 +105,12 @@ def test_rewards_are_shares_of_health_and_one_for_the_win() -> None:
     game = arena((0, 0), (1, 0), (3, 0), players=2)
     game.health[2] = 15
     game.step({1: FIRST_SKILL, 2: FIRST_SKILL})
-    assert game.reward(0) == pytest.approx(10 / 120)
-    assert game.reward(1) == pytest.approx(10 / 120 - 10 / 40)
+    assert game.reward(0) == pytest.approx(10 / 50)
+    assert game.reward(1) == pytest.approx(10 / 50 - 10 / 40)
     game.step({})
     game.step({1: FIRST_SKILL})
     assert game.won
-    assert game.reward(0) == pytest.approx(5 / 120 + 1)
+    assert game.reward(0) == pytest.approx(5 / 50 + 1)
 
 
 @pytest.mark.parametrize(

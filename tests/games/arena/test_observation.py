@@ -28,7 +28,7 @@ def test_each_entity_and_skill_is_a_row_and_all_others_are_zero() -> None:
     assert seen[:3, COLUMN["is_boss"]].tolist() == [0, 0, 1]
     assert seen[:3, COLUMN["dx"]].tolist() == [-0.25, 0, -0.25]
     assert seen[:3, COLUMN["dy"]].tolist() == [0, 0, 0.5]
-    assert seen[:3, COLUMN["health"]].tolist() == pytest.approx([0.4, 0.4, 1.2])
+    assert seen[:3, COLUMN["health"]].tolist() == pytest.approx([0.4, 0.4, 0.5])
     assert seen[UNITS : UNITS + 2, COLUMN["heals"]].tolist() == [0, 1]
     assert seen[UNITS : UNITS + 2, COLUMN["reach"]].tolist() == [0.125, 0.375]
     assert np.isfinite(seen).all()
