@@ -163,7 +163,8 @@ async def test_a_flush_waits_for_the_push_that_is_under_way() -> None:
         one.add(rows(1))
         await asyncio.wait_for(under_way.wait(), 10)
         flushing = asyncio.create_task(one.flush())
-        await asyncio.sleep(0)
+        for _ in range(20):
+            await asyncio.sleep(0)
         assert not flushing.done()
         go_on.set()
         await asyncio.wait_for(flushing, 10)
