@@ -3,9 +3,11 @@
 import threading
 
 import pytest
+from ray import serve
+from ray.exceptions import GetTimeoutError
 
 from app.config.root import ExperimentConfig
-from app.errors import SourceError
+from app.errors import SourceError, SparringError
 from deployments import build
 from train.launch.ring import Ring
 from train.launch.stopping import Stopper
@@ -32,3 +34,15 @@ def test_an_error_of_the_trainer_is_told_once_serve_no_longer_starts(monkeypatch
     with pytest.raises(SourceError, match="there is no file"):
         Ring(config, 1, 20.0, Stopper()).start()
     assert ended.is_set()
+
+
+def test_a_serve_that_cannot_start_is_told_in_one_message(monkeypatch: pytest.MonkeyPatch) -> None:
+    def fails(**_: object) -> None:
+        raise GetTimeoutError("the proxy is not ready")
+
+    monkeypatch.setattr(serve, "start", fails)
+    monkeypatch.setattr(build, "prepare", lambda _: None)
+    monkeypatch.setattr(Ring, "_start_trainer", lambda *_: None)
+    config = ExperimentConfig.model_validate({"run": {"project": "game", "trial": "one"}})
+    with pytest.raises(SparringError, match="Ray Serve could not start its proxy on port 8123; .* not ready"):
+        Ring(config, 8123, 20.0, Stopper()).start()

@@ -177,9 +177,16 @@ class Ring:
 
     def _start_serve(self) -> None:
         from ray import serve  # noqa: PLC0415
+        from ray.exceptions import RayError  # noqa: PLC0415
 
         logging.getLogger("ray.serve").setLevel(logging.WARNING)
-        serve.start(proxy_location="HeadOnly", http_options={"host": "127.0.0.1", "port": self._serve_port})
+        try:
+            serve.start(proxy_location="HeadOnly", http_options={"host": "127.0.0.1", "port": self._serve_port})
+        except (RayError, TimeoutError) as error:  # Serve gives its proxy a minute; a busy machine may need more.
+            raise SparringError(
+                f"Ray Serve could not start its proxy on port {self._serve_port}; start again, and with less else on "
+                f"this machine: {error}"
+            ) from error
 
 
 def _import_parts() -> None:
