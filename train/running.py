@@ -4,6 +4,7 @@ import atexit
 import time
 from typing import TYPE_CHECKING, Final
 
+from app.config.addresses import game_url
 from app.config.root import ExperimentConfig
 from app.errors import SparringError
 from train.launch.interrupts import Interruptible
@@ -51,8 +52,7 @@ class Running:
         """
         if self._config is None or not self.ports:
             raise SparringError("no service runs")
-        name, actor = next(iter(self._config.actors.items()))
-        return f"http://{actor.host}:{self.ports[name]}"
+        return game_url(self._config, self.ports)
 
     def train(self, config: ExperimentConfig, restore: str | None) -> "TrainingSession":
         """Starts a trainer, beside the service where that already has had one, and returns once games may be played."""

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Final
 
 from app.config.active import agents_of
+from app.config.addresses import game_url
 from app.config.root import ExperimentConfig
 from app.errors import ConfigError, TrackingError, TrainingError
 from app.metrics.tensorboard import TensorBoardWriter
@@ -200,8 +201,7 @@ class TrainingSession:
 
     def _url(self) -> str:
         """Returns the address of the first actor's game port."""
-        name, actor = next(iter(self._config.actors.items()))
-        return f"http://{actor.host}:{self.trial.directory.ports().get(name, actor.port)}"
+        return game_url(self._config, self.trial.directory.ports())
 
     def _end_evaluations(self) -> None:
         for evaluations in self._evaluations:

@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from app.config.active import active
+from app.config.addresses import game_url
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.errors import ConfigError
@@ -60,7 +61,7 @@ class Launcher:
         check(self.mlflow_uri)
         self._progress = progress
         self._stopper = stopper
-        self._pursuit = Pursuit(self._config, _url(self._config), self.ring, progress, stopper)
+        self._pursuit = Pursuit(self._config, game_url(self._config), self.ring, progress, stopper)
 
     def run(self) -> LaunchResult:
         """Returns what came of it.
@@ -97,7 +98,7 @@ class Launcher:
         self._progress.stage("serving the champion")
         self.ring.serve_instead(config)
         seed = self._goal.evaluation_seed + self._goal.evaluation_games
-        self._pursuit = Pursuit(self._config, _url(config), self.ring, self._progress, self._stopper)
+        self._pursuit = Pursuit(self._config, game_url(config), self.ring, self._progress, self._stopper)
         served = self._pursuit.evaluate(self._goal.evaluation_games, seed, None)
         self._progress.stage(f"the served champion: mean {served.mean_return:.1f}, worst {served.min_return:.1f}")
         return served
@@ -118,8 +119,3 @@ class Launcher:
             updates=ring.updates,
             memory_mib=self._pursuit.memory_mib,
         )
-
-
-def _url(config: ExperimentConfig) -> str:
-    actor = next(iter(config.actors.values()))
-    return f"http://{actor.host}:{actor.port}"

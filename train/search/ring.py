@@ -14,6 +14,7 @@ import ray
 from ray import serve
 
 from app.config.active import active
+from app.config.addresses import game_url
 from app.config.root import ExperimentConfig
 from app.errors import ConfigError, SparringError
 from app.home import ensure, state_root
@@ -142,8 +143,7 @@ class RingTrial:
     def _start_cores(self) -> GameCores:
         if self._config.launch is None:
             raise ConfigError("a trial in a ring needs a launch section")
-        name, actor = next(iter(self._config.actors.items()))
-        url = f"http://{actor.host}:{self._stores.directory.ports()[name]}"
+        url = game_url(self._config, self._stores.directory.ports())
         cores = GameCores(self._config.launch.simulator, url, self._config.run.seed)
         cores.start()
         return cores
