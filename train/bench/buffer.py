@@ -1,7 +1,9 @@
 """``sparring bench buffer``: from a push to a training step, next to the same way without Ray Data."""
 
+import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Final
 
 import numpy as np
@@ -14,6 +16,7 @@ from train.bench.buffer_table import prioritized_ms
 from train.bench.buffered import START_TIMEOUT_S, Buffered, buffering, cpu_s_of_children
 from train.bench.cells import WINDOWS_MIN
 from train.bench.machine import on_this_machine
+from train.bench.recorded import recorded
 from train.bench.statistics import figure
 from train.launch.stopping import Stopper
 
@@ -54,6 +57,8 @@ class BufferPlan:
     """CPU time of a push."""
     table: bool = True
     """Prioritized sampling."""
+    recorder: bool = True
+    """Episodes to files."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +81,7 @@ class Window:
 
 
 def buffer(plan: BufferPlan, stopper: Stopper, say: Callable[[str], None]) -> dict[str, object]:
-    """Returns how many rows get from a push to a training step, how old they are, and what pushes and tables cost.
+    """Returns how many rows get from a push to a training step, how old they are, and what the rest costs.
 
     Args:
       plan: What is measured.
@@ -95,6 +100,10 @@ def _measure(plan: BufferPlan, stopper: Stopper, say: Callable[[str], None]) -> 
     if plan.table:
         say("prioritized table")
         result["prioritized"] = told_cost([prioritized_ms() for _ in range(plan.windows)], TABLE_MS_MAX, "ms")
+    if plan.recorder:
+        say("recorder")
+        with tempfile.TemporaryDirectory(prefix="sparring-bench-") as folder:
+            result["recorder"] = recorded(Path(folder) / "recordings", plan.windows)
     if not (plan.rows or plan.lag or plan.push):
         return result
     say("starting Ray")

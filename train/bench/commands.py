@@ -98,13 +98,14 @@ def buffer(
     lag: Annotated[bool, typer.Option("--lag", help="Measure the age of batches.")] = False,
     push: Annotated[bool, typer.Option("--push", help="Measure what a push costs.")] = False,
     table: Annotated[bool, typer.Option("--table", help="Measure the prioritized table.")] = False,
+    recorder: Annotated[bool, typer.Option("--recorder", help="Measure what recorded games cost.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Measures the way from a push to a training step; without --rows, --lag, --push and --table all four."""
+    """Measures the way from a push to a training step, and to a file; without a part of it, all of them."""
     from train.bench.buffer import BufferPlan  # noqa: PLC0415  # It needs Ray Data, which takes seconds to import.
     from train.bench.buffer import buffer as measure_buffer  # noqa: PLC0415
 
-    everything = not (rows or lag or push or table)
+    everything = not (rows or lag or push or table or recorder)
     plan = BufferPlan(
         windows,
         seconds,
@@ -112,6 +113,7 @@ def buffer(
         lag=everything or lag,
         push=everything or push,
         table=everything or table,
+        recorder=everything or recorder,
     )
     _show("buffer", _stoppable(lambda stopper, say: measure_buffer(plan, stopper, say)), json)
 
