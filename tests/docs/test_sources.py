@@ -12,6 +12,7 @@ import pytest
 import torch
 import yaml
 
+from app.config.load import load
 from app.config.recording import RecordConfig
 from app.config.root import ExperimentConfig
 from app.config.sources import Source
@@ -53,6 +54,13 @@ def test_its_preprocessing_keeps_the_rows() -> None:
     made = halved({"observation": np.full((3, 6), 255, np.uint8), "action": np.zeros(3)})
     assert made["observation"].tolist() == [[1.0] * 4] * 3
     assert len(made["action"]) == 3
+
+
+def test_its_changes_of_the_shipped_configs_are_allowed() -> None:
+    changes = re.findall(r"`--set (\S+?)`", PAGE)
+    assert len(changes) == 2
+    for change_ in (*changes, "launch.goal.mean_return=150"):
+        load(ROOT / "configs" / "imitation_rl.yaml", [change_])
 
 
 def write_mediocre_expert(folder: Path) -> None:
