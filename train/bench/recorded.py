@@ -16,6 +16,7 @@ from app.agents.outbox import Outbox
 from app.agents.recording import Recording
 from app.agents.unroll import Row, Step
 from app.config.recording import RecordConfig
+from app.errors import SparringError
 from app.models.question import Decision
 from app.types import RowKind, Rows, Version
 from deployments.recorder import Recorder
@@ -47,7 +48,7 @@ def recorded(folder: Path, windows: int) -> dict[str, object]:
       windows: Runs of each way, in turns.
 
     Raises:
-      RuntimeError: An episode was not written.
+      SparringError: An episode was not written.
     """
     observations = np.random.default_rng(0).normal(size=(EPISODES, TICKS + 1, 4)).astype(np.float32)
     columns = _columns(observations)
@@ -87,7 +88,9 @@ def _record(folder: Path, observations: NDArray[np.float32]) -> int:
     recorder = Recorder(folder, "player", CARTPOLE.spec, RecordConfig(max_waiting=EPISODES), counts)
     _play(observations, recorder.add)
     if not recorder.close(CLOSE_S) or counts["recorded_episodes"] != EPISODES:
-        raise RuntimeError(f"{EPISODES} episodes were played, written were {counts}")
+        raise SparringError(
+            f"{EPISODES} episodes were played, written were {counts['recorded_episodes']}; allowed is all"
+        )
     return EPISODES * (TICKS + 1)
 
 
