@@ -49,6 +49,10 @@ class CriticNetworks:
         self.kind = action_kind(spec)
         self.target = Target(self._inner, target)
         """The slow copy of the whole network."""
+        critics = cast("Criticised", self._inner).critics
+        self._fixed = {name: x.detach() for name, x in (*critics.named_parameters(), *critics.named_buffers())}
+        """What the critics are made of, the same memory, without a gradient."""
+        self._columns = BatchColumns(spec)
 
     @property
     def log_temperature(self) -> Tensor:
@@ -57,7 +61,7 @@ class CriticNetworks:
 
     def part(self, batch: Mapping[str, Tensor], rows: Tensor) -> Part:
         """Returns these rows of a batch."""
-        columns = BatchColumns(self.spec)
+        columns = self._columns
         return Part(
             at(columns.leaves(batch, "observation"), rows),
             at(columns.leaves(batch, "action"), rows),
@@ -80,21 +84,24 @@ class CriticNetworks:
 
     def values(self, observation: list[Tensor], action: list[Tensor]) -> Tensor:
         """Returns the values of actions by each critic, [critics, B], with a gradient for the critics."""
-        return self._taken(self._asked(self._module, observation, action), action)
+        return self.taken(self._asked(self._module, observation, action), action)
 
     def target_values(self, observation: list[Tensor], action: list[Tensor]) -> Tensor:
         """Returns the same by the slow copies."""
-        return self._taken(self._asked(self.target.network, observation, action), action)
+        return self.taken(self._asked(self.target.network, observation, action), action)
 
     def target_choices(self, observation: list[Tensor]) -> Tensor:
         """Returns the values of all choices by the slow copies, [critics, B, A]."""
         return self._asked(self.target.network, observation, None)
 
-    def judged(self, observation: list[Tensor], action: list[Tensor] | None) -> Tensor:
-        """Returns values whose gradient reaches the action and stops at the critics, of all choices without one."""
+    def choices(self, observation: list[Tensor]) -> Tensor:
+        """Returns the values of all choices by each critic, [critics, B, A], with a gradient for the critics."""
+        return self._asked(self._module, observation, None)
+
+    def judged(self, observation: list[Tensor], action: list[Tensor]) -> Tensor:
+        """Returns values whose gradient reaches the action and stops at the critics, [critics, B]."""
         critics = cast("Criticised", self._inner).critics
-        fixed = {name: x.detach() for name, x in (*critics.named_parameters(), *critics.named_buffers())}
-        found: Tensor = functional_call(critics, fixed, self._arguments(observation, action))
+        found: Tensor = functional_call(critics, self._fixed, self._arguments(observation, action))
         return found
 
     def untouched(self, dist_inputs: list[Tensor], value: Tensor) -> Tensor:
@@ -109,7 +116,8 @@ class CriticNetworks:
         chosen = None if action is None else self.spec.actions.unflatten(action)
         return self.spec.inputs.unflatten(observation), chosen
 
-    def _taken(self, values: Tensor, action: list[Tensor]) -> Tensor:
+    def taken(self, values: Tensor, action: list[Tensor]) -> Tensor:
+        """Returns the values of what was done, [critics, B]: of all choices those of the chosen ones."""
         if self.kind == "numbers":
             return values
         return values.gather(2, action[0].expand(len(values), -1)[..., None]).squeeze(2)

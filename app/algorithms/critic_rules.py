@@ -34,15 +34,16 @@ class SoftActorCritic:
         with torch.no_grad():
             soft_t = self._soft_value_t(networks, part, temperature, draw)
             target = sac.soft_target(part.reward, part.discount, soft_t)
-        q = networks.values(part.observation, part.action)
         dist_inputs, value = networks.policy(part.observation)
         counts = torch.ones_like(part.weight)
         if networks.kind == "choices":
+            values = networks.choices(part.observation)
+            q = networks.taken(values, part.action)
             policy = _choices(dist_inputs[0], part.mask[0])
-            judged = networks.judged(part.observation, None)
-            policy_loss = sac.policy_loss_discrete(judged, policy, temperature, counts)
+            policy_loss = sac.policy_loss_discrete(values, policy, temperature, counts)
             entropy = -(policy.probs * policy.log_probs).sum(-1)
         else:
+            q = networks.values(part.observation, part.action)
             sampled = _sampled(networks.spec, dist_inputs, draw)
             judged = networks.judged(part.observation, sampled.actions)
             policy_loss = sac.policy_loss(judged, sampled.log_prob, temperature, counts)

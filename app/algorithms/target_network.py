@@ -14,7 +14,6 @@ PREFIX = "target."
 """What the names of a target network's tensors begin with in a learner's state."""
 
 
-@torch.no_grad()
 def track(target: nn.Module, online: nn.Module, rate: float) -> None:
     """Moves a target network in place by a share towards the online one; buffers are copied whole.
 
@@ -28,10 +27,23 @@ def track(target: nn.Module, online: nn.Module, rate: float) -> None:
     """
     if not 0 <= rate <= 1:
         raise ValueError(f"track needs a rate in [0, 1], got {rate}")
-    for slow, fast in zip(target.parameters(), online.parameters(), strict=True):
-        slow.data.lerp_(fast.data, rate)
-    for kept, newest in zip(target.buffers(), online.buffers(), strict=True):
-        kept.copy_(newest)
+    Pairs(target, online).follow(rate)
+
+
+class Pairs:
+    """The tensors of a slow network beside those of the online one, found once: to look for them costs a step more."""
+
+    def __init__(self, target: nn.Module, online: nn.Module) -> None:
+        """Finds them; both networks keep their tensors from here on."""
+        self._slow, self._fast = list(target.parameters()), list(online.parameters())
+        self._buffers = list(zip(target.buffers(), online.buffers(), strict=True))
+
+    @torch.no_grad()
+    def follow(self, rate: float) -> None:
+        """Moves the slow ones by a share of the way; buffers are copied whole."""
+        torch._foreach_lerp_(self._slow, self._fast, rate)
+        for kept, newest in self._buffers:
+            kept.copy_(newest)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,20 +61,20 @@ class Target(Generic[ModuleT]):
 
     def __init__(self, online: ModuleT, settings: TargetSettings) -> None:
         """Copies a network as it is now."""
-        self._online = online
         self._settings = settings
         self.network: ModuleT = deepcopy(online).requires_grad_(False)
         """The copy; it learns nothing by itself."""
+        self._pairs = Pairs(self.network, online)
 
     def follow_step(self) -> None:
         """Moves after an optimizer step, where it does so."""
         if self._settings.every_updates is None:
-            track(self.network, self._online, self._settings.rate)
+            self._pairs.follow(self._settings.rate)
 
     def follow_update(self, updates: int) -> None:
         """Becomes a copy after so many updates, where it does so and they are due."""
         if self._settings.every_updates is not None and updates % self._settings.every_updates == 0:
-            track(self.network, self._online, 1.0)
+            self._pairs.follow(1.0)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Returns copies of its tensors, by names that begin with ``target.``."""
