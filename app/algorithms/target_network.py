@@ -35,7 +35,8 @@ class Pairs:
 
     def __init__(self, target: nn.Module, online: nn.Module) -> None:
         """Finds them; both networks keep their tensors from here on."""
-        self._slow, self._fast = list(target.parameters()), list(online.parameters())
+        self._slow: list[Tensor] = list(target.parameters())
+        self._fast: list[Tensor] = list(online.parameters())
         self._buffers = list(zip(target.buffers(), online.buffers(), strict=True))
 
     @torch.no_grad()
