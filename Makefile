@@ -11,7 +11,7 @@ ARGS ?=
 pytest = $(BIN)/pytest -m "$(1)" $(2) $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test lint bench gpu-check clean
+.PHONY: help setup demo test proofs mutants lint bench gpu-check clean
 
 help: ## Shows the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,10 +30,18 @@ demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; 
 	@$(BIN)/sparring launch --config configs/rl.yaml
 
 test: $(STAMP) ## Runs the unit tests, the C++ client, what starts Ray, then the commands end to end.
-	$(call pytest,not ray and not e2e and not cpp and not export and not mlflow and not slow,-n 3 --dist worksteal)
+	$(call pytest,not ray and not e2e and not cpp and not export and not mlflow and not slow and not proof and not mutant,-n 3 --dist worksteal)
 	$(call pytest,cpp or export or mlflow or slow)
+	$(call pytest,fast_proof,-n 2 --dist worksteal)
 	$(call pytest,ray)
 	$(call pytest,e2e)
+
+proofs: $(STAMP) ## Learns each game that a proof names until it is solved, then lets each mutant fail.
+	$(call pytest,proof,-n 2 --dist worksteal)
+	$(call pytest,mutant,-n 2 --dist worksteal)
+
+mutants: $(STAMP) ## Learns with one fault put in at a time; each must be noticed.
+	$(call pytest,mutant,-n 2 --dist worksteal)
 
 lint: $(STAMP) ## Checks style, types and layers.
 	$(BIN)/ruff check

@@ -1,4 +1,4 @@
-"""Who plays well without having learned it, and what may be learned from that."""
+"""Who plays CartPole without having learned it, and what may be learned from that."""
 
 from collections.abc import Callable
 
@@ -19,6 +19,19 @@ Plays = Callable[[NDArray[np.float32]], int]
 def balances(observation: NDArray[np.float32]) -> int:
     """Returns the push that keeps CartPole's pole up and its cart in the middle: a linear controller, for 500 ticks."""
     return int(float(observation @ np.array([0.3, 0.6, 10.0, 2.5])) > 0)
+
+
+class Wanders:
+    """Pushes at random, and each push lasts some ticks, so that most of them are wrong where the pole leans."""
+
+    def __init__(self, seed: int, changes: float = 0.25) -> None:
+        self._rng, self._changes = np.random.default_rng(seed), changes
+        self._push = 0
+
+    def __call__(self, observation: NDArray[np.float32]) -> int:
+        if self._rng.random() < self._changes:
+            self._push = int(self._rng.integers(2))
+        return self._push
 
 
 def recorded(spec: ModelSpec, plays: Plays, games: int, seed: int) -> tuple[Rows, list[float]]:

@@ -11,7 +11,9 @@ from torch import Tensor, nn
 
 from app.agents.json_arrays import everything_allowed
 from app.agents.outbox import Outbox
+from app.agents.pace import Pace
 from app.agents.unroll import Step, Unroll
+from app.models.distributions.action import draws_of
 from app.models.module import spec_of
 from app.models.question import GREEDY, Decision, Question, decisions, first_state, prepare, stacked
 from app.models.torch_engine import TorchEngine
@@ -21,26 +23,44 @@ if TYPE_CHECKING:
     import gymnasium
 
 MakeEnv = Callable[[], "gymnasium.Env[Any, Any]"]
+MASK = "action_mask"
+"""Where an environment's info says which choices are allowed."""
 
 
 class Rollouts:
-    """Games side by side."""
+    """Games side by side; all of them ask, and then each is played one tick."""
 
-    def __init__(self, make_env: MakeEnv, games: int, module: nn.Module, seed: int, unroll_ticks: int) -> None:
+    def __init__(
+        self, make_env: MakeEnv, games: int, module: nn.Module, seed: int, unroll_ticks: int, pace: Pace | None = None
+    ) -> None:
+        """Begins the games.
+
+        Args:
+          make_env: Makes one environment.
+          games: How many.
+          module: Who plays.
+          seed: Of the games and of the actions drawn.
+          unroll_ticks: Rows of a full trajectory.
+          pace: Lets games wait for the trainer; None where they go on.
+        """
         self._engine = TorchEngine(module)
         self._engine.swap(Version(1, 0), module)
         module.train()
         self._spec = spec_of(module)
+        self._everything = everything_allowed(self._spec)
         self._envs = [make_env() for _ in range(games)]
-        self._observations = [env.reset(seed=seed * 1000 + at)[0] for at, env in enumerate(self._envs)]
+        begun = [env.reset(seed=seed * 1000 + at) for at, env in enumerate(self._envs)]
+        self._observations = [_numbers(observation) for observation, _ in begun]
+        self._masks = [info.get(MASK) for _, info in begun]
         self._states = [first_state(self._spec) for _ in self._envs]
         self._rng = np.random.default_rng(seed)
         self._outbox = Outbox(self._spec, 1, lambda: None)
-        self._unroll_ticks = unroll_ticks
+        self._unroll_ticks, self._pace = unroll_ticks, pace
         self._episodes = 0
         self._unrolls = [self._new_unroll() for _ in self._envs]
         self._sums = [0.0] * games
-        self._everything = everything_allowed(self._spec)
+        self.version = Version(1, 0)
+        """Of the weights that play."""
         self.returns: deque[float] = deque(maxlen=100)
         """Of the newest games."""
         self.finished = 0
@@ -50,52 +70,70 @@ class Rollouts:
         self.steps = 0
 
     def play(self, ticks: int, *, greedy: bool = False) -> Rows | None:
-        """Plays so many ticks of each game; returns the rows of trajectories that are whole, None where none is."""
+        """Plays so many ticks of each game, fewer where games wait; returns the rows of trajectories that are whole."""
         for _ in range(ticks):
+            if self._waits():
+                break
             for at, decision in enumerate(self._decide(greedy)):
+                if self._waits():  # The others have asked, and will ask again.
+                    break
                 self._step(at, decision)
-        return self._outbox.take() if len(self._outbox) else None
+        if not len(self._outbox):
+            return None
+        rows = self._outbox.take()
+        order = np.argsort(rows["episode"], kind="stable")  # Who waits is cut in no certain order.
+        return {name: column[order] for name, column in rows.items()}
+
+    def _waits(self) -> bool:
+        return self._pace is not None and self._pace.closed
 
     def _decide(self, greedy: bool) -> list[Decision]:
+        draws = draws_of(self._spec.actions)
         questions = [
             prepare(
-                Question(
-                    np.asarray(observation, np.float32),
-                    GREEDY if greedy else self._rng.random(self._spec.draws).tolist(),
-                    state=state,
-                ),
+                Question(observation, GREEDY if greedy else self._rng.random(draws).tolist(), mask, state=state),
                 self._spec,
             )
-            for observation, state in zip(self._observations, self._states, strict=True)
+            for observation, mask, state in zip(self._observations, self._masks, self._states, strict=True)
         ]
         answer = self._engine.forward(*stacked(self._spec, questions))
-        found = decisions(self._spec, questions, answer.outputs, answer.states, Version(1, 0))
-        return [one for one in found if isinstance(one, Decision)]
+        found = decisions(self._spec, questions, answer.outputs, answer.states, self.version)
+        decided = [one for one in found if isinstance(one, Decision)]
+        for at, decision in enumerate(decided):
+            mask = self._everything if self._masks[at] is None else self._masks[at]
+            self._unrolls[at].decided(Step(self._observations[at], mask, decision, self._states[at]))
+        return decided
 
     def _step(self, at: int, decision: Decision) -> None:
-        env, unroll = self._envs[at], self._unrolls[at]
-        seen = np.asarray(self._observations[at], np.float32)
-        following, reward, terminated, truncated, _ = env.step(decision.action)
+        unroll = self._unrolls[at]
+        following, reward, terminated, truncated, info = self._envs[at].step(decision.action)
         self.steps += 1
         self._sums[at] += float(reward)
-        unroll.decided(Step(seen, self._everything, decision, self._states[at]))
         unroll.reward(float(reward))
-        reached = np.asarray(following, np.float32)
-        self._observations[at], self._states[at] = following, decision.state
+        reached, mask = _numbers(following), info.get(MASK)
+        self._observations[at], self._masks[at], self._states[at] = reached, mask, decision.state
         if not (terminated or truncated):
-            unroll.reached(reached)
+            unroll.reached(reached, mask)
             return
-        unroll.cut(RowKind.TERMINATED if terminated else RowKind.TRUNCATED, reached)
+        unroll.cut(RowKind.TERMINATED if terminated else RowKind.TRUNCATED, reached, mask)
+        self._finish(at)
+
+    def _finish(self, at: int) -> None:
         self.returns.append(self._sums[at])
         self.finished += 1
         if self.first[at] is None:
             self.first[at] = self._sums[at]
         self._sums[at], self._unrolls[at] = 0.0, self._new_unroll()
-        self._observations[at], self._states[at] = env.reset()[0], first_state(self._spec)
+        observation, info = self._envs[at].reset()
+        self._observations[at], self._masks[at] = _numbers(observation), info.get(MASK)
+        self._states[at] = first_state(self._spec)
 
     def _new_unroll(self) -> Unroll:
         self._episodes += 1
-        return Unroll(self._episodes, self._unroll_ticks, self._outbox.add)
+        unroll = Unroll(self._episodes, self._unroll_ticks, self._outbox.add, watch=self._pace)
+        if self._pace is not None:
+            self._pace.join(unroll)
+        return unroll
 
 
 def evaluated(make_env: MakeEnv, module: nn.Module, games: int, seed: int) -> float:
@@ -106,6 +144,10 @@ def evaluated(make_env: MakeEnv, module: nn.Module, games: int, seed: int) -> fl
     return float(np.mean(rollouts.first))
 
 
-def tensors(rows: dict[str, NDArray[Any]]) -> dict[str, Tensor]:
+def tensors(rows: Rows) -> dict[str, Tensor]:
     """Returns a batch as learners take it."""
     return {name: torch.from_numpy(column) for name, column in rows.items()}
+
+
+def _numbers(observation: object) -> NDArray[np.float32]:
+    return np.asarray(observation, np.float32)
