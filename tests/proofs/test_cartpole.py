@@ -45,7 +45,6 @@ def test_dqn_takes_no_more_steps_than_its_peer(told: Tell) -> None:
     assert proof.env_steps <= DQN_OF_BASELINES_STEPS
 
 
-@pytest.mark.parametrize("seed", [0, 1])
-def test_soft_actor_critic_solves_cartpole(told: Tell, seed: int) -> None:
-    proof = told(Learning("sac_discrete.yaml", seed).run(150_000, promising=300))
+def test_discrete_soft_actor_critic_solves_cartpole(told: Tell) -> None:
+    proof = told(Learning("sac_discrete.yaml", 0).run(150_000, promising=300))
     assert proof.mean_return >= SOLVED, proof.line()

@@ -1,0 +1,136 @@
+"""Faults that an algorithm could have, each put in at one place; docs/proofs.md lists them."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from torch import Tensor
+
+import app.algorithms.critic_rules
+import app.algorithms.dqn
+import app.algorithms.estimators
+import app.algorithms.imitation
+import app.algorithms.q_learner
+import app.algorithms.sac
+import app.models.question
+from app.algorithms.actor_critic import ActorCritic
+from app.algorithms.ppo import ClippedPolicy
+from app.types import RowKind
+
+from .short import A2C, APPO, BC, CQL, DQN, IMPALA, IQL, LOCKS, PPO, SAC, Short
+
+Function = Callable[..., Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Mutant:
+    """One fault."""
+
+    name: str
+    owner: object
+    """Module or class that holds the function."""
+    attribute: str
+    fault: Callable[[Function], Function]
+    """From the function to the faulty one."""
+    short: Short
+    """Proof that must notice it."""
+
+
+def negated(function: Function) -> Function:
+    """Returns minus what the function does: a loss is maximised."""
+    return lambda *args, **more: -function(*args, **more)
+
+
+def advantage_negated(loss: Function) -> Function:
+    """Policy losses: good actions become unlikely."""
+
+    def faulty(self: object, log_prob: Tensor, entropy: Tensor, value: Tensor, worth: Any) -> Any:
+        return loss(self, log_prob, entropy, value, worth._replace(advantage=-worth.advantage))
+
+    return faulty
+
+
+def never_terminated(gae: Function) -> Function:
+    """Return estimator: behind the end of a game its value goes on."""
+
+    def faulty(reward: Any, value: Any, kind: Any, *more: float) -> Any:
+        return gae(reward, value, np.where(kind == RowKind.TERMINATED, RowKind.FULL, kind), *more)
+
+    return faulty
+
+
+def rewards_negated(gae: Function) -> Function:
+    """Return estimator: rewards count as costs."""
+    return lambda reward, *more: gae(-reward, *more)
+
+
+def never_terminated_trace(vtrace: Function) -> Function:
+    """V-trace: behind the end of a game its value goes on."""
+    return lambda reward, discount, *more: vtrace(reward, discount * 0 + discount.max(), *more)
+
+
+def trace_negated(vtrace: Function) -> Function:
+    """V-trace: advantages have the wrong sign."""
+
+    def faulty(*args: Any) -> Any:
+        found = vtrace(*args)
+        return found._replace(advantage=-found.advantage)
+
+    return faulty
+
+
+def always_discounted(target: Function) -> Function:
+    """Q-learning: a terminated game is worth something behind its end."""
+    return lambda batch, *more: target(batch._replace(discount=batch.discount * 0 + batch.discount.max()), *more)
+
+
+def worst(greedy: Function) -> Function:
+    """Q-learning: the worst action is taken for the best one."""
+    return lambda q, mask=None: greedy(-q, mask)
+
+
+def reward_negated(target: Function) -> Function:
+    """Q-learning and critics: rewards count as costs."""
+    return lambda first, *more: (
+        target(first._replace(reward=-first.reward), *more) if hasattr(first, "_replace") else target(-first, *more)
+    )
+
+
+def always_soft(target: Function) -> Function:
+    """Critics: a terminated game is worth something behind its end."""
+    return lambda reward, discount, value: target(reward, discount * 0 + discount.max(), value)
+
+
+def first_negated(function: Function) -> Function:
+    """Advantage weights: the worse actions are preferred."""
+    return lambda first, *more: function(-first, *more)
+
+
+def without_masks(stacked: Function) -> Function:
+    """Acting: everything is allowed."""
+    return lambda action, masks: stacked(action, [None for _ in masks])
+
+
+MUTANTS = (
+    Mutant("ppo: policy loss has the wrong sign", ClippedPolicy, "__call__", advantage_negated, PPO),
+    Mutant("gae: no end is an end", app.algorithms.estimators, "gae", never_terminated, PPO),
+    Mutant("gae: rewards are costs", app.algorithms.estimators, "gae", rewards_negated, PPO),
+    Mutant("a2c: policy loss has the wrong sign", ActorCritic, "__call__", advantage_negated, A2C),
+    Mutant("a2c, gae: no end is an end", app.algorithms.estimators, "gae", never_terminated, A2C),
+    Mutant("impala, v-trace: no end is an end", app.algorithms.estimators, "vtrace", never_terminated_trace, IMPALA),
+    Mutant("impala, v-trace: advantages are negated", app.algorithms.estimators, "vtrace", trace_negated, IMPALA),
+    Mutant("appo, v-trace: no end is an end", app.algorithms.estimators, "vtrace", never_terminated_trace, APPO),
+    Mutant("appo: policy loss has the wrong sign", ClippedPolicy, "__call__", advantage_negated, APPO),
+    Mutant("dqn: no end is an end", app.algorithms.q_learner, "double_q_target", always_discounted, DQN),
+    Mutant("dqn: the target is that of the worst action", app.algorithms.dqn, "greedy", worst, DQN),
+    Mutant("dqn: rewards are costs", app.algorithms.q_learner, "double_q_target", reward_negated, DQN),
+    Mutant("sac: policy loss has the wrong sign", app.algorithms.sac, "policy_loss_discrete", negated, SAC),
+    Mutant("sac: temperature loss has the wrong sign", app.algorithms.sac, "temperature_loss", negated, SAC),
+    Mutant("sac: no end is an end", app.algorithms.sac, "soft_target", always_soft, SAC),
+    Mutant("bc: loss has the wrong sign", app.algorithms.imitation, "behaviour_cloning_loss", negated, BC),
+    Mutant("cql: the penalty has the wrong sign", app.algorithms.q_learner, "conservative_penalty", negated, CQL),
+    Mutant("iql: policy loss has the wrong sign", app.algorithms.critic_rules, "behaviour_cloning_loss", negated, IQL),
+    Mutant("iql: worse actions weigh more", app.algorithms.critic_rules, "advantage_weights", first_negated, IQL),
+    Mutant("masks: games allow everything", app.models.question, "stacked_masks", without_masks, LOCKS),
+)
