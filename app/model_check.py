@@ -1,16 +1,21 @@
 """Builds the models of a config, and refuses what its trainers cannot train, before anything starts."""
 
 from collections.abc import Mapping
+from copy import deepcopy
 
 from torch import nn
 
+from app.algorithms.custom import Training, custom_learner
 from app.algorithms.learner import policy_problem
-from app.config.algorithms import Algorithm
-from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
+from app.algorithms.passes import SequenceSettings
+from app.algorithms.stepper import Still
+from app.config.algorithms import Algorithm, CustomAlgorithm, learns_from_transitions
+from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.problems import Problems, combined, config_error
 from app.config.root import ExperimentConfig
 from app.config.tables import TransitionItem
 from app.config.training import TrainerConfig
+from app.errors import PluginError
 from app.models.action_values import values_problem
 from app.models.critics import critics_problem
 from app.models.module import build_module, spec_of
@@ -79,11 +84,11 @@ def item_problems(config: ExperimentConfig) -> Problems:
                 continue
             table = config.buffers[one.buffer].table
             cuts = table is not None and isinstance(table.item, TransitionItem)
-            if isinstance(one.algorithm, FromTransitions) and not cuts:
+            if learns_from_transitions(one.algorithm) and not cuts:
                 allowed = (
                     f"a buffer with a table of transitions; set buffers.{one.buffer}.table.item.kind to transition"
                 )
-            elif cuts and not isinstance(one.algorithm, FromTransitions):
+            elif cuts and not learns_from_transitions(one.algorithm):
                 allowed = f"a buffer without a table, or with one of sequences: buffers.{one.buffer}.table.item"
             else:
                 continue
@@ -157,5 +162,18 @@ def untrainable(algorithm: Algorithm, module: nn.Module) -> str | None:
             return critics_problem(module, spec, numbers_alone=False)
         case Td3() | Ddpg():
             return critics_problem(module, spec, numbers_alone=True)
+        case CustomAlgorithm():
+            return _custom_problem(algorithm, module)
         case _:
             return policy_problem(spec)
+
+
+def _custom_problem(algorithm: CustomAlgorithm, module: nn.Module) -> str | None:
+    """Returns why an algorithm of somebody's own makes no learner of a model: it is made once, of a copy."""
+    sequences = SequenceSettings(algorithm.sequence_ticks, algorithm.burn_in_ticks)
+    training = Training(deepcopy(module), spec_of(module), Still(), 1, 1, lambda x: x, sequences)
+    try:
+        custom_learner(algorithm.factory, algorithm.kwargs, training)
+    except Exception as error:  # noqa: BLE001  # Code of the user's own may raise anything.
+        return str(error) if isinstance(error, PluginError | ValueError) else f"{type(error).__name__}: {error}"
+    return None

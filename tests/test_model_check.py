@@ -111,3 +111,23 @@ def test_a_table_that_is_too_large_to_be_saved_is_refused_with_its_size() -> Non
     with pytest.raises(ConfigError, match=r"save\.max_mb"):
         build_models(active(config))
     assert not model_problems(active(load(RL.with_name("dqn.yaml"), ["buffers.rollouts.table.save={}"])))
+def own(learns_from: str, *changes: str) -> ExperimentConfig:
+    algorithm = f"{{kind: custom, factory: 'tests.algorithms.test_custom:Idle', learns_from: {learns_from}}}"
+    return active(load(RL, [f"trainers.main.inputs=[{{buffer: rollouts, algorithm: {algorithm}}}]", *changes]))
+
+
+def test_an_algorithm_of_ones_own_gets_what_it_says_that_it_learns_from() -> None:
+    assert model_problems(own("trajectories")) == {}
+    (problem,) = model_problems(own("transitions")).values()
+    assert "custom with trajectories, allowed is a buffer with a table of transitions" in problem
+    table = f"buffers.rollouts.table={TABLE | {'item': {'kind': 'transition'}}}"
+    assert model_problems(own("transitions", table)) == {}
+    assert list(model_problems(own("trajectories", table))) == ["trainers.main.inputs.0.buffer"]
+
+
+def test_an_algorithm_of_ones_own_that_cannot_be_made_is_told_before_anything_starts() -> None:
+    broken = "{kind: custom, factory: 'tests.algorithms.test_custom:Idle', kwargs: {patience: -1}}"
+    (problem,) = model_problems(
+        active(load(RL, [f"trainers.main.inputs=[{{buffer: rollouts, algorithm: {broken}}}]"]))
+    ).values()
+    assert problem == "custom cannot train models.main: patience is -1; allowed is at least 0"

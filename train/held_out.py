@@ -6,7 +6,7 @@ from itertools import islice
 from typing import TYPE_CHECKING
 
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from app.algorithms.contract import Learner
 from app.sources.batches import batches
@@ -14,13 +14,6 @@ from app.types import Rows
 
 if TYPE_CHECKING:
     from app.sources.opening import SetAside
-
-
-class Still:
-    """Takes no step; see ``Stepper``."""
-
-    def step(self, loss: Tensor) -> None:
-        """Leaves everything as it is."""
 
 
 class HeldOut:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from app.agents.json_arrays import everything_allowed
 from app.agents.outbox import Outbox
 from app.agents.unroll import Step, Unroll
-from app.config.algorithms import A2c, Ppo, Traced
+from app.config.algorithms import A2c, CustomAlgorithm, Ppo, Traced
 from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig
 from app.errors import CheckpointError, ConfigError
@@ -196,9 +196,9 @@ def _trainer(config: ExperimentConfig) -> TrainerConfig:
     found = list(config.trainers.values())
     if len(found) == 1 and len(found[0].inputs) == 1:
         wanted = found[0].inputs[0]
-        if wanted.buffer is not None and isinstance(wanted.algorithm, Ppo | A2c | Traced):
+        if wanted.buffer is not None and isinstance(wanted.algorithm, Ppo | A2c | Traced | CustomAlgorithm):
             return found[0]
     raise ConfigError(
-        "in one process there is one trainer with one input, a buffer, and one of ppo, a2c, impala and appo; train "
-        "others in a ring"
+        "in one process there is one trainer with one input, a buffer, and one of ppo, a2c, impala, appo and "
+        "custom; train others in a ring"
     )

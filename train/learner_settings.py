@@ -12,7 +12,7 @@ from app.algorithms.q_learner import Epsilon, QSettings
 from app.algorithms.target_network import TargetSettings
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
-from app.config.algorithms import A2c, Appo, Bc, Impala, Marwil, Ppo, TrajectoryAlgorithm
+from app.config.algorithms import A2c, Appo, Bc, Impala, Marwil, Ppo, Sequential, TrajectoryAlgorithm
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
 
 
@@ -29,10 +29,15 @@ def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int) -> PolicyS
         normalise=isinstance(algorithm, Ppo | Appo) or (isinstance(algorithm, A2c) and algorithm.normalise_advantage),
         epochs=algorithm.epochs,
         minibatches=minibatches,
-        sequences=SequenceSettings(algorithm.sequence_ticks, algorithm.burn_in_ticks),
+        sequences=sequence_settings(algorithm),
         largest_kl=algorithm.largest_kl if isinstance(algorithm, Ppo | Appo) else None,
         running_scale=algorithm.scale_share if isinstance(algorithm, Marwil) else None,
     )
+
+
+def sequence_settings(algorithm: Sequential) -> SequenceSettings:
+    """Returns how trajectories are cut for a network with a state."""
+    return SequenceSettings(algorithm.sequence_ticks, algorithm.burn_in_ticks)
 
 
 def q_settings(algorithm: Dqn | Cql, minibatches: int) -> QSettings:

@@ -6,11 +6,12 @@ from torch import nn
 
 from app.algorithms.contract import Learner
 from app.algorithms.critic_learner import CriticLearner
+from app.algorithms.custom import Training, custom_learner
 from app.algorithms.descent import ReduceSum
 from app.algorithms.learner import PolicyLearner
 from app.algorithms.q_learner import QLearner
-from app.algorithms.stepper import Stepper
-from app.config.algorithms import Algorithm, TrajectoryAlgorithm
+from app.algorithms.stepper import Stepper, Still
+from app.config.algorithms import Algorithm, CustomAlgorithm, FromTrajectories, learns_from_transitions
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig, TrainInput
@@ -19,6 +20,9 @@ from app.models.spec import ModelSpec
 from app.sources.opening import open_held_out
 from train.held_out import HeldOut, Still
 from train.learner_settings import critic_rule, policy_settings, q_settings, target_settings
+from app.sources.opening import open_held_out, open_preprocess
+from train.held_out import HeldOut
+from train.learner_settings import critic_rule, policy_settings, q_settings, sequence_settings, target_settings
 from train.learners import Learners
 from train.strategies.strategy import MakeLearner, Trained
 from train.together import Shared
@@ -66,14 +70,14 @@ def make_held_out(
     """
     settings, spec, found = trainer.evaluation, spec_of(module), []
     for one in trainer.inputs:
-        if settings is None or one.source is None or not isinstance(one.algorithm, TrajectoryAlgorithm):
+        if settings is None or one.source is None or learns_from_transitions(one.algorithm):
             continue
         aside = open_held_out(config, one.source, spec)
         if aside is None:
             continue
-        alone = one.model_copy(
-            update={"algorithm": one.algorithm.model_copy(update={"epochs": 1, "minibatch_rows": one.batch_rows})}
-        )
+        whole = {"minibatch_rows": one.batch_rows}
+        once = {"epochs": 1} if isinstance(one.algorithm, FromTrajectories) else {}
+        alone = one.model_copy(update={"algorithm": one.algorithm.model_copy(update=whole | once)})
 
         def make(
             called: nn.Module, _: Stepper, workers: int, reduce_sum: ReduceSum, alone: TrainInput = alone
@@ -130,6 +134,7 @@ def learner_of(
       reduce_sum: Adds a tensor up over them.
 
     Raises:
+      PluginError: The factory of a custom algorithm is missing or returns no learner.
       ValueError: The algorithm cannot train such a model.
     """
     minibatches = max(1, batch_rows // algorithm.minibatch_rows)
@@ -139,5 +144,9 @@ def learner_of(
         case Sac() | Td3() | Ddpg() | Iql():
             rule, target = critic_rule(algorithm), target_settings(algorithm)
             return CriticLearner(module, spec, stepper, rule, target, minibatches, workers, reduce_sum, algorithm.gamma)
+        case CustomAlgorithm():
+            sequences = sequence_settings(algorithm)
+            training = Training(module, spec, stepper, minibatches, workers, reduce_sum, sequences)
+            return custom_learner(algorithm.factory, algorithm.kwargs, training)
         case _:
             return PolicyLearner(module, spec, stepper, policy_settings(algorithm, minibatches), workers, reduce_sum)

@@ -7,15 +7,14 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from app.algorithms.batch_columns import Batch, BatchColumns, at, flat, masks_at
 from app.algorithms.contract import Learned, taken
 from app.algorithms.descent import Descent, ReduceSum
 from app.algorithms.estimators import Estimator, Played
 from app.algorithms.normalising import observe
-from app.algorithms.passes import Pass, RowPass, SequencePass, SequenceSettings
+from app.algorithms.passes import SequenceSettings
+from app.algorithms.policy_batch import Known, PolicyBatch
 from app.algorithms.stepper import Stepper
 from app.algorithms.worth import PolicyLoss, Worth
-from app.models.distributions.action import log_prob, log_prob_and_entropy
 from app.models.spec import ModelSpec
 
 __all__ = ["PolicyLearner", "PolicySettings", "ReduceSum", "policy_problem"]
@@ -85,7 +84,6 @@ class PolicyLearner:
         if problem:
             raise ValueError(f"a policy learner cannot train the model: {problem}")
         self._spec = spec
-        self._columns = BatchColumns(spec)
         self._module = module
         self._stepper = stepper
         self._settings = settings
@@ -107,14 +105,12 @@ class PolicyLearner:
         Raises:
           NonFiniteLossError: A loss or gradient is NaN or infinite; the step that would have spread it was not taken.
         """
-        sequence_rows = batch["kind"].shape[1] if batch["kind"].ndim > 1 else None
-        batch = flat(batch)
-        observe(self._module, self._columns.leaves(batch, "observation"), batch["weight"], self._reduce_sum)
-        led = self._pass(batch, sequence_rows)
-        worth, explained = self._worth(batch, led)
+        played = PolicyBatch(self._module, self._spec, batch, self._settings.sequences)
+        observe(self._module, played.observation, played.columns["weight"], self._reduce_sum)
+        worth, explained = self._worth(played)
         descent = Descent(self._stepper, self._workers, self._reduce_sum)
         for _ in range(self._settings.epochs):
-            if not self._epoch(descent, batch, led, worth, shuffle):
+            if not self._epoch(descent, played, worth, shuffle):
                 break
         metrics = descent.metrics()
         return Learned(metrics | {"explained_variance": explained} if metrics else {})
@@ -129,34 +125,20 @@ class PolicyLearner:
         if fitting:
             self._mean_square = fitting["advantage_mean_square"].clone()
 
-    def _pass(self, batch: Batch, sequence_rows: int | None) -> Pass:
-        sequences = self._settings.sequences
-        if sequences is None or not len(self._spec.states):
-            return RowPass(self._module, self._spec, batch)
-        if sequence_rows is not None:  # It is cut already: there is a stored state at its beginning alone.
-            sequences = SequenceSettings(sequence_rows, 0)
-        return SequencePass(self._module, self._spec, batch, sequences)
-
-    def _epoch(self, descent: Descent, batch: Batch, led: Pass, worth: Worth, shuffle: torch.Generator) -> bool:
+    def _epoch(self, descent: Descent, played: PolicyBatch, worth: Worth, shuffle: torch.Generator) -> bool:
         """Goes once over the batch, and returns whether the policy may change further."""
         # As many minibatches as every worker makes; some may be empty.
-        chunks = torch.randperm(led.units, generator=shuffle).tensor_split(self._settings.minibatches)
-        sizes = self._reduce_sum(torch.tensor([float(led.size(chunk)) for chunk in chunks]))
+        chunks = torch.randperm(played.units, generator=shuffle).tensor_split(self._settings.minibatches)
+        sizes = self._reduce_sum(torch.tensor([float(played.size(chunk)) for chunk in chunks]))
         for chunk, size in zip(chunks, sizes.tolist(), strict=True):
             if size == 0:
                 continue  # On all workers alike: the size is that of all of them.
-            terms = self._terms(batch, led, worth, chunk)
+            said = played.said(chunk)
+            terms = self._settings.loss(said.log_prob, said.entropy, said.value, worth.at(said.rows))._asdict()
             if self._has_gone_too_far(terms, size):
                 return False
             descent.step(terms, size)
         return True
-
-    def _terms(self, batch: Batch, led: Pass, worth: Worth, chunk: Tensor) -> dict[str, Tensor]:
-        rows, (*dist_inputs, value) = led.learned(chunk)
-        actions = at(self._columns.leaves(batch, "action"), rows)
-        masks = masks_at(self._columns.masks(batch), rows)
-        probability, entropy = log_prob_and_entropy(self._spec.actions, dist_inputs, actions, masks)
-        return self._settings.loss(probability, entropy, value, worth.at(rows))._asdict()
 
     def _has_gone_too_far(self, terms: Mapping[str, Tensor], size: float) -> bool:
         largest = self._settings.largest_kl
@@ -165,12 +147,11 @@ class PolicyLearner:
         divergence = float(self._reduce_sum(terms["kl"].detach().cpu().double())) / size
         return divergence > KL_STOP_FACTOR * largest
 
-    def _worth(self, batch: Batch, led: Pass) -> tuple[Worth, float]:
+    def _worth(self, played: PolicyBatch) -> tuple[Worth, float]:
         """Returns what the rows were worth, and how much of the returns the value explains."""
-        with torch.no_grad():
-            *dist_inputs, value = led.everything()
-            log_ratio = self._log_ratio(batch, dist_inputs) if self._settings.estimator.wants_log_ratio else None
-        value = value.float().cpu()
+        batch, known = played.columns, played.known()
+        value = known.value.float().cpu()
+        log_ratio = _log_ratio(played, known) if self._settings.estimator.wants_log_ratio else None
         estimate = self._settings.estimator(Played(batch["reward"].cpu(), batch["kind"].cpu(), value, log_ratio))
         counted = batch["weight"].cpu() > 0
         # In float64: in float32 nothing would be left of a small spread around a large mean.
@@ -195,11 +176,10 @@ class PolicyLearner:
             self._mean_square = self._mean_square.lerp(torch.tensor(square, dtype=torch.float64), share)
         return math.sqrt(float(self._mean_square))
 
-    def _log_ratio(self, batch: Batch, dist_inputs: list[Tensor]) -> Tensor:
-        """Returns the log-ratio of the present to the behaviour probability of each action, on the CPU, [N]."""
-        actions = self._columns.leaves(batch, "action")
-        present = log_prob(self._spec.actions, dist_inputs, actions, self._columns.masks(batch))
-        return (present - batch["log_prob"]).float().cpu()
+
+def _log_ratio(played: PolicyBatch, known: Known) -> Tensor:
+    """Returns the log-ratio of the present to the behaviour probability of each action, on the CPU, [N]."""
+    return (played.log_prob(known.dist_inputs) - played.columns["log_prob"]).float().cpu()
 
 
 def _means(sums: Tensor) -> list[float]:

@@ -32,6 +32,13 @@ class Stepper(Protocol):
         """
 
 
+class Still:
+    """Takes no step, for losses that are measured alone; see ``Stepper``."""
+
+    def step(self, loss: Tensor) -> None:
+        """Leaves everything as it is."""
+
+
 @dataclass(frozen=True, slots=True)
 class StepSettings:
     """How gradients become optimizer steps."""

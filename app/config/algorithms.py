@@ -1,14 +1,28 @@
 """Algorithms that learn from rows of trajectories: how a policy is made of them."""
 
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.config.base import Config
-from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
+from app.config.base import Config, ImportPath
+from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
 
 
-class FromTrajectories(Config):
+class Sequential(Config):
+    """How the rows of a batch become optimizer steps."""
+
+    minibatch_rows: int = Field(256, ge=1)
+    """Rows of one optimizer step."""
+
+    sequence_ticks: int = Field(32, ge=1)
+    """Of a model with a state: longest run of ticks that gradients go back through."""
+
+    burn_in_ticks: int = Field(0, ge=0)
+    """Of a model with a state: ticks in front of such a run, where the trajectory has them, that bring the stored state
+    up to date and teach nothing."""
+
+
+class FromTrajectories(Sequential):
     """What all algorithms that learn from rows of trajectories share."""
 
     gamma: float = Field(0.99, gt=0, le=1)
@@ -22,16 +36,6 @@ class FromTrajectories(Config):
 
     epochs: int = Field(1, ge=1)
     """Passes over each batch."""
-
-    minibatch_rows: int = Field(256, ge=1)
-    """Rows of one optimizer step."""
-
-    sequence_ticks: int = Field(32, ge=1)
-    """Of a model with a state: longest run of ticks that gradients go back through."""
-
-    burn_in_ticks: int = Field(0, ge=0)
-    """Of a model with a state: ticks in front of such a run, where the trajectory has them, that bring the stored state
-    up to date and teach nothing."""
 
 
 class Clipped(FromTrajectories):
@@ -136,6 +140,23 @@ class Marwil(FromTrajectories):
     """Weight of the entropy bonus."""
 
 
+class CustomAlgorithm(Sequential):
+    """An algorithm of your own."""
+
+    kind: Literal["custom"] = "custom"
+
+    factory: ImportPath
+    """Callable that returns a ``Learner`` of ``app.algorithms.contract``; it is called with a ``Training`` of
+    ``app.algorithms.custom``, and ``kwargs``."""
+
+    kwargs: dict[str, Any] = {}
+    """Further keyword arguments of the factory."""
+
+    learns_from: Literal["trajectories", "transitions"] = "trajectories"
+    """What its batches hold: rows of trajectories, of a queue, a source or a table of sequences; or transitions, of a
+    table of these."""
+
+
 def _kind(value: object) -> object:
     """Returns which algorithm a value describes; PPO where it does not say."""
     return value.get("kind", "ppo") if isinstance(value, dict) else getattr(value, "kind", "ppo")
@@ -155,6 +176,14 @@ Algorithm = Annotated[
     | Annotated[Sac, Tag("sac")]
     | Annotated[Td3, Tag("td3")]
     | Annotated[Ddpg, Tag("ddpg")]
-    | Annotated[Iql, Tag("iql")],
+    | Annotated[Iql, Tag("iql")]
+    | Annotated[CustomAlgorithm, Tag("custom")],
     Discriminator(_kind),
 ]
+
+
+def learns_from_transitions(algorithm: Algorithm) -> bool:
+    """Returns whether an algorithm learns from transitions, and not from trajectories."""
+    if isinstance(algorithm, CustomAlgorithm):
+        return algorithm.learns_from == "transitions"
+    return isinstance(algorithm, FromTransitions)

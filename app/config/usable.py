@@ -4,6 +4,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from app.config.active import active
+from app.config.algorithms import CustomAlgorithm
 from app.config.keys import refuse_bad_keys
 from app.config.problems import Problems, config_error
 from app.config.root import ExperimentConfig
@@ -55,6 +56,10 @@ def _user_code(config: ExperimentConfig) -> "Iterator[tuple[str, str]]":
             yield f"sources.{name}.factory", source.factory
         if source.preprocess is not None:
             yield f"sources.{name}.preprocess", source.preprocess
+    for name, trainer in config.trainers.items():
+        for at, one in enumerate(trainer.inputs):
+            if isinstance(one.algorithm, CustomAlgorithm):
+                yield f"trainers.{name}.inputs.{at}.algorithm.factory", one.algorithm.factory
 
 
 def _build_models(config: ExperimentConfig, file: Path) -> None:
