@@ -7,12 +7,14 @@ from torch import nn
 
 from app.algorithms.custom import Training, custom_learner
 from app.algorithms.learner import policy_problem
+from app.algorithms.normalising import value_scale
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.stepper import Still
 from app.config.algorithms import Algorithm, CustomAlgorithm, learns_from_transitions
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.problems import Problems, combined, config_error
 from app.config.root import ExperimentConfig
+from app.config.strategies import DeepSpeed, Fsdp
 from app.config.tables import TransitionItem
 from app.config.training import TrainerConfig
 from app.errors import PluginError
@@ -149,6 +151,21 @@ def _problem(trainer: TrainerConfig, module: nn.Module) -> str | None:
     for one in trainer.inputs:
         if problem := untrainable(one.algorithm, module):
             return f"{one.algorithm.kind} cannot train models.{trainer.model}: {problem}"
+    if value_scale(module) is not None:
+        return _scale_problem(trainer)
+    return None
+
+
+def _scale_problem(trainer: TrainerConfig) -> str | None:
+    """Returns why a value whose head changes between two optimizer steps cannot be trained so."""
+    if isinstance(trainer.strategy, Fsdp | DeepSpeed):
+        return (
+            f"popart changes the head of the value whole, which strategy {trainer.strategy.kind} splits or keeps a "
+            "copy of; allowed are ddp and local_multi_gpu"
+        )
+    if trainer.optimizer.ema_decay is not None:
+        got = trainer.optimizer.ema_decay
+        return f"popart changes the scale at which weights stand, got optimizer.ema_decay {got}, allowed is null"
     return None
 
 

@@ -131,3 +131,18 @@ def test_an_algorithm_of_ones_own_that_cannot_be_made_is_told_before_anything_st
         active(load(RL, [f"trainers.main.inputs=[{{buffer: rollouts, algorithm: {broken}}}]"]))
     ).values()
     assert problem == "custom cannot train models.main: patience is -1; allowed is at least 0"
+
+
+SCALED = {**{name: RECURRENT[name] for name in ("observation", "action")}, "popart": 0.01}
+
+
+@pytest.mark.parametrize(
+    ("changes", "problem"),
+    [
+        (["trainers.main.strategy={kind: fsdp}"], "strategy fsdp splits or keeps a copy of; allowed are ddp and local"),
+        (["trainers.main.optimizer.ema_decay=0.9"], "got optimizer.ema_decay 0.9, allowed is null"),
+    ],
+)
+def test_a_value_with_a_scale_needs_its_head_whole_and_as_it_is(changes: list[str], problem: str) -> None:
+    assert model_problems(trained_by("ppo", SCALED)) == {}
+    assert problem in model_problems(trained_by("ppo", SCALED, *changes))["trainers.main.model"]

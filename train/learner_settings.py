@@ -1,6 +1,7 @@
 """From the config of an algorithm to what its learner is told."""
 
 from app.algorithms.actor_critic import ActorCritic
+from app.algorithms.combined_estimators import OwnValueTargets, Upgoing
 from app.algorithms.critic_learner import Rule
 from app.algorithms.critic_rules import ImplicitQ, SoftActorCritic, TwinDelayed
 from app.algorithms.estimators import Estimator, Gae, VTrace
@@ -12,7 +13,7 @@ from app.algorithms.q_learner import Epsilon, QSettings
 from app.algorithms.target_network import TargetSettings
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
-from app.config.algorithms import A2c, Appo, Bc, Impala, Marwil, Ppo, Sequential, TrajectoryAlgorithm
+from app.config.algorithms import A2c, Appo, Bc, Impala, Marwil, Online, Ppo, Sequential, TrajectoryAlgorithm
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
 
 
@@ -79,6 +80,16 @@ def target_settings(algorithm: FromTransitions) -> TargetSettings:
 
 
 def _estimator(algorithm: TrajectoryAlgorithm) -> Estimator:
+    found = _advantages(algorithm)
+    if isinstance(algorithm, Online):
+        if algorithm.upgo_coef:
+            found = Upgoing(found, algorithm.gamma, algorithm.upgo_coef)
+        if algorithm.value_lambda is not None:
+            found = OwnValueTargets(found, algorithm.gamma, algorithm.value_lambda)
+    return found
+
+
+def _advantages(algorithm: TrajectoryAlgorithm) -> Estimator:
     if isinstance(algorithm, Impala | Appo):
         clips = Clips(rho=algorithm.rho_clip, c=algorithm.c_clip)
         return VTrace(algorithm.gamma, algorithm.trace_lambda, clips)

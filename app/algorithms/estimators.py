@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from app.algorithms.gae import gae
+from app.algorithms.played_steps import steps_of
 from app.algorithms.vtrace import Clips, vtrace
 from app.types import RowKind
 
@@ -34,8 +35,9 @@ class Estimate(NamedTuple):
 class Estimator(Protocol):
     """Estimates what rows were worth."""
 
-    wants_log_ratio: ClassVar[bool]
-    """Whether it corrects for the policy that acted."""
+    @property
+    def wants_log_ratio(self) -> bool:
+        """Whether it corrects for the policy that acted."""
 
     def __call__(self, played: Played) -> Estimate:
         """Returns the advantages and value targets of all rows."""
@@ -75,19 +77,10 @@ class VTrace:
         """
         if played.log_ratio is None:
             raise ValueError("V-trace needs the log-ratio of every row, got none")
-        steps = torch.nonzero(played.kind == RowKind.STEP).squeeze(1)
-        after = steps + 1  # The next row: a step of the same trajectory, or its bootstrap row.
-        terminated = played.kind[after] == RowKind.TERMINATED
+        steps = steps_of(played.reward, played.value, played.kind, self.gamma)
+        log_rho_tm1 = played.log_ratio[steps.rows, None]
         traced = vtrace(
-            played.reward[steps, None],
-            self.gamma * (~terminated[:, None]).to(played.value.dtype),
-            played.value[steps, None],
-            played.value[after, None],
-            played.log_ratio[steps, None],
-            (played.kind[after, None] != RowKind.STEP).to(played.value.dtype),
-            self.lambda_,
-            self.clips,
+            steps.r_t, steps.discount_t, steps.v_tm1, steps.v_t, log_rho_tm1, steps.cut_t, self.lambda_, self.clips
         )
-        advantage, target = torch.zeros_like(played.value), torch.zeros_like(played.value)
-        advantage[steps], target[steps] = traced.advantage[:, 0], traced.target_tm1[:, 0]
-        return Estimate(advantage, target)
+        rows = len(played.kind)
+        return Estimate(steps.over_rows(traced.advantage, rows), steps.over_rows(traced.target_tm1, rows))

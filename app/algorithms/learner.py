@@ -10,7 +10,7 @@ from torch import Tensor, nn
 from app.algorithms.contract import Learned, taken
 from app.algorithms.descent import Descent, ReduceSum
 from app.algorithms.estimators import Estimator, Played
-from app.algorithms.normalising import observe
+from app.algorithms.normalising import observe, value_scale
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.policy_batch import Known, PolicyBatch
 from app.algorithms.stepper import Stepper
@@ -91,6 +91,8 @@ class PolicyLearner:
         self._reduce_sum = reduce_sum
         self._mean_square = torch.zeros((), dtype=torch.float64)
         """Running mean square of the advantages; 0 before the first batch."""
+        self._value_unit = 1.0
+        """What values, their targets and advantages are divided by for the loss of this update."""
 
     def update(self, batch: Mapping[str, Tensor], shuffle: torch.Generator) -> Learned:
         """Learns from a batch; see ``Learner``.
@@ -107,13 +109,13 @@ class PolicyLearner:
         """
         played = PolicyBatch(self._module, self._spec, batch, self._settings.sequences)
         observe(self._module, played.observation, played.columns["weight"], self._reduce_sum)
-        worth, explained = self._worth(played)
+        worth, found = self._worth(played)
         descent = Descent(self._stepper, self._workers, self._reduce_sum)
         for _ in range(self._settings.epochs):
             if not self._epoch(descent, played, worth, shuffle):
                 break
         metrics = descent.metrics()
-        return Learned(metrics | {"explained_variance": explained} if metrics else {})
+        return Learned(metrics | found if metrics else {})
 
     def state_dict(self) -> dict[str, Tensor]:
         """Returns the running scale of advantages, where there is one."""
@@ -134,7 +136,8 @@ class PolicyLearner:
             if size == 0:
                 continue  # On all workers alike: the size is that of all of them.
             said = played.said(chunk)
-            terms = self._settings.loss(said.log_prob, said.entropy, said.value, worth.at(said.rows))._asdict()
+            value = said.value / self._value_unit
+            terms = self._settings.loss(said.log_prob, said.entropy, value, worth.at(said.rows))._asdict()
             if self._has_gone_too_far(terms, size):
                 return False
             descent.step(terms, size)
@@ -147,13 +150,14 @@ class PolicyLearner:
         divergence = float(self._reduce_sum(terms["kl"].detach().cpu().double())) / size
         return divergence > KL_STOP_FACTOR * largest
 
-    def _worth(self, played: PolicyBatch) -> tuple[Worth, float]:
-        """Returns what the rows were worth, and how much of the returns the value explains."""
+    def _worth(self, played: PolicyBatch) -> tuple[Worth, dict[str, float]]:
+        """Returns what the rows were worth, and what is told of that: how much of the returns the value explains."""
         batch, known = played.columns, played.known()
         value = known.value.float().cpu()
         log_ratio = _log_ratio(played, known) if self._settings.estimator.wants_log_ratio else None
         estimate = self._settings.estimator(Played(batch["reward"].cpu(), batch["kind"].cpu(), value, log_ratio))
-        counted = batch["weight"].cpu() > 0
+        weight = batch["weight"].cpu()
+        counted = weight > 0
         # In float64: in float32 nothing would be left of a small spread around a large mean.
         a, t, v = (x[counted].double() for x in (estimate.advantage, estimate.target_value, value))
         moments = torch.stack([torch.ones_like(a), a, a.square(), t, t.square(), (t - v).square()]).sum(1)
@@ -165,9 +169,19 @@ class PolicyLearner:
             advantage = (advantage - mean) / (math.sqrt(max(square - mean**2, 0.0)) + 1e-8)
         if self._settings.running_scale is not None:
             advantage = advantage / (self._scale(square, count) + 1e-8)
-        device = batch["reward"].device
-        advantage, target = advantage.to(device), estimate.target_value.to(device)
-        return Worth(batch["log_prob"], advantage, target, batch["weight"], value.to(device)), explained
+        told = {"explained_variance": explained} | self._rescaled(estimate.target_value, weight)
+        unit, device = self._value_unit, batch["reward"].device
+        advantage, target, value = (x.to(device) / unit for x in (advantage, estimate.target_value, value))
+        return Worth(batch["log_prob"], advantage, target, batch["weight"], value), told
+
+    def _rescaled(self, target: Tensor, weight: Tensor) -> dict[str, float]:
+        """Shows the returns to what scales the value, where there is such, and returns their deviation."""
+        scale = value_scale(self._module)
+        if scale is None:
+            return {}
+        scale.observe(self._reduce_sum(scale.moments(target, weight)))
+        self._value_unit = scale.deviation
+        return {"value_deviation": self._value_unit}
 
     def _scale(self, square: float, count: float) -> float:
         """Returns the root of the running mean square, after a batch that had this one."""

@@ -1,4 +1,4 @@
-"""Networks that bring their observations to one scale, and learn that scale from the rows they are trained on."""
+"""Networks that bring observations or returns to one scale, and learn that scale from the rows they are trained on."""
 
 from collections.abc import Callable, Sequence
 from typing import Protocol, runtime_checkable
@@ -38,6 +38,32 @@ def observe(
     normaliser = getattr(unwrapped(module), "normaliser", None)
     if isinstance(normaliser, Normalises):
         normaliser.observe(reduce_sum(normaliser.moments(observation, weight)))
+
+
+@runtime_checkable
+class ScalesValue(Protocol):
+    """What a network has as its attribute ``value`` where PopArt learns it; its state is part of the weights."""
+
+    @property
+    def deviation(self) -> float:
+        """Deviation of the returns, as far as is known."""
+
+    def moments(self, target: Tensor, weight: Tensor) -> Tensor:
+        """Returns sums over the rows that count, which may be added up over workers.
+
+        Args:
+          target: Value targets at the scale of the rewards, [N].
+          weight: 0 for rows that do not count, [N].
+        """
+
+    def observe(self, batch: Tensor) -> None:
+        """Takes the sums of one batch in; what the network answers stays as it was."""
+
+
+def value_scale(module: nn.Module) -> ScalesValue | None:
+    """Returns what scales a network's value; None where it is learned at the scale of the rewards."""
+    value = getattr(unwrapped(module), "value", None)
+    return value if isinstance(value, ScalesValue) else None
 
 
 def unwrapped(module: nn.Module) -> nn.Module:

@@ -51,14 +51,35 @@ def updated(moments: Moments, target: Tensor, weight: Tensor, step_size: float) 
     """
     if not 0 < step_size <= 1:
         raise ValueError(f"updated needs a step size in (0, 1], got {step_size}")
-    total = weight.sum().double()
-    if total == 0:
+    return moved(moments, sums(target, weight), step_size)
+
+
+def sums(target: Tensor, weight: Tensor) -> Tensor:
+    """Returns weight, weighted targets and their squares, summed over the rows, float64 [3, heads].
+
+    Sums of several workers may be added up.
+
+    Args:
+      target: Targets at the scale of the rewards, [B, heads].
+      weight: 1 for rows that count, [B].
+    """
+    share = weight.double()[:, None].expand_as(target)
+    counted = torch.where(share > 0, target, 0.0).double()  # What does not count may be anything, even NaN.
+    return torch.stack([share, share * counted, share * counted.square()]).sum(1)
+
+
+def moved(moments: Moments, batch: Tensor, step_size: float) -> Moments:
+    """Returns the moments after a batch; the same where no row counts.
+
+    Args:
+      moments: Those before.
+      batch: ``sums`` of its rows.
+      step_size: Share of the batch in the new moments, in (0, 1].
+    """
+    total, first, second = batch
+    if float(total[0]) == 0:
         return moments
-    share = weight.double()[:, None] / total
-    counted = torch.where(weight[:, None] > 0, target, 0.0).double()  # What does not count may be anything, even NaN.
-    mean = (share * counted).sum(0)
-    square = (share * counted.square()).sum(0)
-    return Moments(moments.mean.lerp(mean, step_size), moments.square.lerp(square, step_size))
+    return Moments(moments.mean.lerp(first / total, step_size), moments.square.lerp(second / total, step_size))
 
 
 @torch.no_grad()

@@ -38,7 +38,20 @@ class FromTrajectories(Sequential):
     """Passes over each batch."""
 
 
-class Clipped(FromTrajectories):
+class Online(FromTrajectories):
+    """What the algorithms share whose rows the model's own games brought."""
+
+    value_lambda: float | None = Field(None, ge=0, le=1)
+    """Mixing of one-step (0) and Monte Carlo (1) returns in the targets of the value, where it is to be another one
+    than in the advantages; these targets, TD(λ), are not corrected for older policies. null: the targets are those that
+    belong to the advantages."""
+
+    upgo_coef: float = Field(0.0, ge=0)
+    """Weight of upgoing advantages (Vinyals et al., 2019) on top of the others: they follow what happened for as long
+    as it went better than expected. 0 adds none."""
+
+
+class Clipped(Online):
     """What the algorithms with the clipped surrogate of PPO share."""
 
     clip_epsilon: float = Field(0.2, gt=0)
@@ -67,7 +80,7 @@ class Ppo(Clipped):
     """Passes over each batch."""
 
 
-class A2c(FromTrajectories):
+class A2c(Online):
     """Advantage actor-critic (Mnih et al., 2016): one pass over each batch, as it was played."""
 
     kind: Literal["a2c"] = "a2c"
@@ -92,7 +105,7 @@ class Traced(Config):
     """Largest importance ratio of the trace."""
 
 
-class Impala(Traced, FromTrajectories):
+class Impala(Traced, Online):
     """IMPALA (Espeholt et al., 2018): the actor-critic loss on V-trace's targets."""
 
     kind: Literal["impala"] = "impala"

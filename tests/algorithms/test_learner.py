@@ -8,6 +8,7 @@ import pytest
 import torch
 from torch import Tensor, nn
 
+from app.algorithms.actor_critic import ActorCritic
 from app.algorithms.estimators import Gae
 from app.algorithms.gae import gae
 from app.algorithms.imitation import Cloning
@@ -15,7 +16,8 @@ from app.algorithms.learner import PolicyLearner, PolicySettings
 from app.algorithms.ppo import ClippedPolicy
 from app.errors import CheckpointError, NonFiniteLossError
 from app.models.distributions.categorical import choose, log_softmax
-from app.models.module import spec_of
+from app.models.module import PolicyOutput, spec_of
+from app.models.networks.scaled_value import ScaledValue
 from app.types import RowKind
 from tests.plain_stepper import plain_stepper
 from tests.small_policy import small_policy
@@ -393,3 +395,55 @@ def test_cloning_finds_the_recorded_action_and_leaves_rows_that_do_not_count() -
     greedy = module(batch["observation"]).dist_inputs.argmax(1)
     counted = batch["weight"] > 0
     assert greedy[counted].tolist() == batch["action"][counted].tolist()
+
+
+class ScaledPolicy(nn.Module):
+    """A small policy whose value keeps a scale of its own."""
+
+    def __init__(self, step_size: float) -> None:
+        super().__init__()
+        small = small_policy()
+        self.spec = small.spec
+        self.policy = small.policy
+        self.value = ScaledValue(small.critic, step_size)
+
+    def forward(self, observation: Tensor) -> PolicyOutput:
+        return PolicyOutput(self.policy(observation), self.value(observation).squeeze(-1))
+
+
+def test_a_scaled_value_takes_the_step_of_popart() -> None:
+    """The gradient of (n - (target - mean) / deviation)² by the normalised output n, and scaled advantages."""
+    module, settings = ScaledPolicy(0.5), replace(SETTINGS, normalise=False, loss=ActorCritic(0.5, 0.0))
+    batch = batch_of(TICKS, module)
+    value = module(batch["observation"]).value.detach()
+    advantage = torch.from_numpy(gae(batch["reward"].numpy(), value.numpy(), batch["kind"].numpy(), 0.9, 0.8))
+    counted = batch["weight"] > 0
+    target = (advantage + value)[counted]
+    expected = ScaledPolicy(0.5)
+    expected.value.observe(expected.value.moments(target, torch.ones(4)))
+    normal = (target - expected.value.shift) / expected.value.scale
+    policy = torch.distributions.Categorical(logits=expected.policy(batch["observation"][counted]))
+    gain = policy.log_prob(batch["action"][counted]) * advantage[counted] / expected.value.scale
+    squares = (expected.value.head(batch["observation"][counted]).squeeze(-1) - normal).square()
+    loss = (-gain + 0.5 * 0.5 * squares).mean()
+    loss.backward()  # type: ignore[no-untyped-call]
+    with torch.no_grad():
+        for x in expected.parameters():
+            x.sub_(RATE * x.grad)  # type: ignore[operator]
+    metrics = learner_of(module, settings).update(batch, shuffle()).metrics
+    torch.testing.assert_close(parameters_of(module), parameters_of(expected))
+    assert metrics["value_deviation"] == pytest.approx(expected.value.deviation)
+    assert metrics["loss_value"] == pytest.approx(0.5 * squares.mean().item(), rel=1e-5)
+
+
+def test_returns_in_thousands_are_learned_as_fast_as_small_ones() -> None:
+    explained = []
+    for module in (ScaledPolicy(0.2), small_policy()):
+        learner = learner_of(module, replace(SETTINGS, epochs=2), rate=0.05, max_grad_norm=0.5)
+        batch = batch_of(TICKS, module)
+        batch["reward"] = batch["reward"] * 5000
+        for update in range(40):
+            metrics = learner.update(batch, shuffle(update)).metrics
+        explained.append(metrics["explained_variance"])
+    assert explained[0] > 0.9
+    assert explained[1] < 0.1

@@ -31,6 +31,8 @@ class ActorCritics(nn.Module):
             raise ValueError(
                 "normalise is true; allowed beside critics is false, for they see observations as they are"
             )
+        if config.popart is not None:
+            raise ValueError("popart is for values that are learned from trajectories; allowed beside critics is null")
         if action_kind(spec) is None:
             raise ValueError("critics value one choice, or real numbers with bounds; got another action")
         self.spec = spec

@@ -18,6 +18,7 @@ from app.models.networks.memory import Gru, Lstm, Memory
 from app.models.networks.normaliser import Normaliser
 from app.models.networks.policy_config import MemoryConfig, PolicyConfig
 from app.models.networks.q_network import QNetwork
+from app.models.networks.scaled_value import ScaledValue
 from app.models.spec import ArraySpec, ModelSpec
 from app.nested import Nested, Structure
 
@@ -51,7 +52,8 @@ class Policy(nn.Module):
         )  # fmt: skip
         self.value_encoder = None if config.value is None else Encoder(config.value.encoder, Structure(observation))
         valued = features if self.value_encoder is None else self.value_encoder.outputs
-        self.value = orthogonal(nn.Linear(valued, 1), 1.0)
+        value = orthogonal(nn.Linear(valued, 1), 1.0)
+        self.value = value if config.popart is None else ScaledValue(value, config.popart)
         self.spec = ModelSpec(
             observation,
             leaves.unflatten([leaf.distribution for leaf in leaves.leaves]),

@@ -173,6 +173,10 @@ class PolicyConfig(Config):
     value: ValueConfig | None = None
     """Layers of the value's own; null: it stands on the policy's features."""
 
+    popart: float | None = Field(None, gt=0, le=1)
+    """Share of each batch in the running mean and deviation of the returns, at which the value is learned (van Hasselt
+    et al., 2016); what it says keeps the scale of the rewards. null: it is learned at that scale."""
+
     std: Literal["shared", "state"] = "shared"
     """Deviations of real numbers: one parameter each, or by the observation."""
 

@@ -34,6 +34,8 @@ class QNetwork(nn.Module):
         leaves: Structure[ActionLeaf] = Structure(action)
         if q is None or config.memory is not None or config.critics is not None:
             raise ValueError("q values the actions of single ticks; allowed beside it are neither memory nor critics")
+        if config.popart is not None:
+            raise ValueError("popart is for the value of a policy; allowed beside q is null")
         if len(leaves) != 1 or leaves.leaves[0].points_at or not isinstance(leaves.leaves[0].distribution, Categorical):
             raise ValueError("q values the choices of one action; allowed is an action {choices: n}")
         choices = leaves.leaves[0].distribution.choices
