@@ -10,7 +10,7 @@ from app.algorithms.learner import policy_problem
 from app.algorithms.normalising import value_scale
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.stepper import Still
-from app.config.algorithms import Algorithm, CustomAlgorithm, learns_from_transitions
+from app.config.algorithms import Algorithm, CustomAlgorithm, Online, learns_from_transitions
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.problems import Problems, combined, config_error
 from app.config.root import ExperimentConfig
@@ -181,6 +181,8 @@ def untrainable(algorithm: Algorithm, module: nn.Module) -> str | None:
             return critics_problem(module, spec, numbers_alone=True)
         case CustomAlgorithm():
             return _custom_problem(algorithm, module)
+        case Online() if len(spec.states) and (algorithm.teacher is not None or algorithm.first_policy_coef):
+            return "teacher and first_policy_coef compare single ticks, and it carries a state"
         case _:
             return policy_problem(spec)
 

@@ -146,3 +146,9 @@ SCALED = {**{name: RECURRENT[name] for name in ("observation", "action")}, "popa
 def test_a_value_with_a_scale_needs_its_head_whole_and_as_it_is(changes: list[str], problem: str) -> None:
     assert model_problems(trained_by("ppo", SCALED)) == {}
     assert problem in model_problems(trained_by("ppo", SCALED, *changes))["trainers.main.model"]
+
+
+@pytest.mark.parametrize("more", ["first_policy_coef: 0.1", "teacher: {checkpoint: clones/x}"])
+def test_a_recurrent_policy_is_kept_near_no_other(more: str) -> None:
+    own = f"trainers.main.inputs=[{{buffer: rollouts, algorithm: {{kind: ppo, {more}}}}}]"
+    assert "it carries a state" in model_problems(trained_by("ppo", RECURRENT, own))["trainers.main.model"]

@@ -1,6 +1,7 @@
 """From the config of an algorithm to what its learner is told."""
 
 from app.algorithms.actor_critic import ActorCritic
+from app.algorithms.anchors import AnchorSettings
 from app.algorithms.combined_estimators import OwnValueTargets, Upgoing
 from app.algorithms.critic_learner import Rule
 from app.algorithms.critic_rules import ImplicitQ, SoftActorCritic, TwinDelayed
@@ -9,7 +10,8 @@ from app.algorithms.imitation import Cloning
 from app.algorithms.learner import PolicySettings
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.ppo import ClippedPolicy
-from app.algorithms.q_learner import Epsilon, QSettings
+from app.algorithms.q_learner import QSettings
+from app.algorithms.schedules import Line
 from app.algorithms.target_network import TargetSettings
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
@@ -33,6 +35,7 @@ def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int) -> PolicyS
         sequences=sequence_settings(algorithm),
         largest_kl=algorithm.largest_kl if isinstance(algorithm, Ppo | Appo) else None,
         running_scale=algorithm.scale_share if isinstance(algorithm, Marwil) else None,
+        anchors=_anchors(algorithm),
     )
 
 
@@ -48,13 +51,13 @@ def q_settings(algorithm: Dqn | Cql, minibatches: int) -> QSettings:
       algorithm: Its config.
       minibatches: Optimizer steps of an update.
     """
-    never = Epsilon(0.0, 0.0, 1)
+    never = Line(0.0, 0.0, 1)
     explores = algorithm.epsilon if isinstance(algorithm, Dqn) else None
     return QSettings(
         target=target_settings(algorithm),
         double=algorithm.double,
         huber_delta=algorithm.huber_delta,
-        epsilon=never if explores is None else Epsilon(explores.first, explores.last, explores.updates),
+        epsilon=never if explores is None else Line(explores.first, explores.last, explores.updates),
         minibatches=minibatches,
         gamma=algorithm.gamma,
         conservative_coef=algorithm.conservative_coef if isinstance(algorithm, Cql) else 0.0,
@@ -87,6 +90,14 @@ def _estimator(algorithm: TrajectoryAlgorithm) -> Estimator:
         if algorithm.value_lambda is not None:
             found = OwnValueTargets(found, algorithm.gamma, algorithm.value_lambda)
     return found
+
+
+def _anchors(algorithm: TrajectoryAlgorithm) -> AnchorSettings:
+    if not isinstance(algorithm, Online):
+        return AnchorSettings()
+    teacher = algorithm.teacher
+    line = None if teacher is None else Line(teacher.first, teacher.last, teacher.updates)
+    return AnchorSettings(line, algorithm.first_policy_coef)
 
 
 def _advantages(algorithm: TrajectoryAlgorithm) -> Estimator:

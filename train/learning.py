@@ -1,6 +1,8 @@
 """From a trainer's config to its learner."""
 
+from collections.abc import Mapping
 from functools import partial
+from types import MappingProxyType
 
 from torch import nn
 
@@ -11,7 +13,7 @@ from app.algorithms.descent import ReduceSum
 from app.algorithms.learner import PolicyLearner
 from app.algorithms.q_learner import QLearner
 from app.algorithms.stepper import Stepper, Still
-from app.config.algorithms import Algorithm, CustomAlgorithm, FromTrajectories, learns_from_transitions
+from app.config.algorithms import Algorithm, CustomAlgorithm, FromTrajectories, Online, learns_from_transitions
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig, TrainInput
@@ -28,29 +30,34 @@ from train.strategies.strategy import MakeLearner, Trained
 from train.together import Shared
 
 
-def make_learners(trainer: TrainerConfig, trained: Trained, spec: ModelSpec) -> Learners:
+def make_learners(
+    trainer: TrainerConfig, trained: Trained, spec: ModelSpec, teachers: Mapping[int, nn.Module] = MappingProxyType({})
+) -> Learners:
     """Returns the learners of a trainer's inputs.
 
     Args:
       trainer: Its config.
       trained: The network, and what changes it.
       spec: The network's shapes.
+      teachers: Frozen networks by the places of the inputs whose algorithms name one.
 
     Raises:
       ValueError: An algorithm cannot train such a model.
     """
+    makes = [partial(make_learner, one, spec, teacher=teachers.get(at)) for at, one in enumerate(trainer.inputs)]
     if trainer.mixing.steps == "in_turn" or len(trainer.inputs) == 1:
-        return Learners([trained.learner(partial(make_learner, one, spec)) for one in trainer.inputs])
+        return Learners([trained.learner(make) for make in makes])
     steppers: list[Shared] = []
 
-    def together(wanted: TrainInput) -> MakeLearner:
+    def together(make_one: MakeLearner, weight: float) -> MakeLearner:
         def make(module: nn.Module, stepper: Stepper, workers: int, reduce_sum: ReduceSum) -> Learner:
-            steppers.append(Shared(stepper, wanted.weight))
-            return make_learner(wanted, spec, module, steppers[-1], workers, reduce_sum)
+            steppers.append(Shared(stepper, weight))
+            return make_one(module, steppers[-1], workers, reduce_sum)
 
         return make
 
-    return Learners([trained.learner(together(one)) for one in trainer.inputs], steppers)
+    inputs = zip(makes, trainer.inputs, strict=True)
+    return Learners([trained.learner(together(make, one.weight)) for make, one in inputs], steppers)
 
 
 def make_held_out(
@@ -77,7 +84,8 @@ def make_held_out(
             continue
         whole = {"minibatch_rows": one.batch_rows}
         once = {"epochs": 1} if isinstance(one.algorithm, FromTrajectories) else {}
-        alone = one.model_copy(update={"algorithm": one.algorithm.model_copy(update=whole | once)})
+        free = {"teacher": None, "first_policy_coef": 0.0} if isinstance(one.algorithm, Online) else {}
+        alone = one.model_copy(update={"algorithm": one.algorithm.model_copy(update=whole | once | free)})
 
         def make(
             called: nn.Module, _: Stepper, workers: int, reduce_sum: ReduceSum, alone: TrainInput = alone
@@ -96,6 +104,7 @@ def make_learner(
     stepper: Stepper,
     workers: int,
     reduce_sum: ReduceSum,
+    teacher: nn.Module | None = None,
 ) -> Learner:
     """Returns the learner of an input.
 
@@ -106,11 +115,12 @@ def make_learner(
       stepper: Changes the network's parameters.
       workers: Number of workers.
       reduce_sum: Adds a tensor up over them.
+      teacher: Frozen network that the algorithm's ``teacher`` names; None where it names none.
 
     Raises:
       ValueError: The algorithm cannot train such a model.
     """
-    return learner_of(wanted.algorithm, wanted.batch_rows, module, spec, stepper, workers, reduce_sum)
+    return learner_of(wanted.algorithm, wanted.batch_rows, module, spec, stepper, workers, reduce_sum, teacher)
 
 
 def learner_of(
@@ -121,6 +131,7 @@ def learner_of(
     stepper: Stepper,
     workers: int,
     reduce_sum: ReduceSum,
+    teacher: nn.Module | None = None,
 ) -> Learner:
     """Returns the learner of one algorithm.
 
@@ -132,6 +143,7 @@ def learner_of(
       stepper: Changes the network's parameters.
       workers: Number of workers.
       reduce_sum: Adds a tensor up over them.
+      teacher: Frozen network that the algorithm's ``teacher`` names; None where it names none.
 
     Raises:
       PluginError: The factory of a custom algorithm is missing or returns no learner.
@@ -149,4 +161,5 @@ def learner_of(
             training = Training(module, spec, stepper, minibatches, workers, reduce_sum, sequences)
             return custom_learner(algorithm.factory, algorithm.kwargs, training)
         case _:
-            return PolicyLearner(module, spec, stepper, policy_settings(algorithm, minibatches), workers, reduce_sum)
+            settings = policy_settings(algorithm, minibatches)
+            return PolicyLearner(module, spec, stepper, settings, workers, reduce_sum, teacher)

@@ -5,7 +5,7 @@ import time
 import traceback
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,6 +39,7 @@ from train.strategies.processes import Processes
 from train.strategies.strategy import Place
 from train.streams import Arrived, Streams
 from train.tables import open_tables
+from train.teachers import load_teachers
 
 if TYPE_CHECKING:
     from app.config.training import TrainerConfig
@@ -56,6 +57,8 @@ class LoopArgs:
     saving: SavingArgs
     run: str
     """The driver's start."""
+    teachers: Mapping[int, str] = field(default_factory=dict)
+    """Folders of frozen policies, by the places of the inputs whose algorithms name one."""
 
 
 def run_worker(loop_args: dict[str, LoopArgs]) -> None:
@@ -110,7 +113,7 @@ class Worker:
         spec, wanted = spec_of(self._module), self._config.inputs
         self._inputs = [open_input(args.config, args.trainer, at, trial, spec) for at in range(len(wanted))]
         self._streams = Streams(self._inputs, [one.weight for one in wanted], self._config.mixing, self._processes)
-        self._learners = make_learners(self._config, self._trained, spec)
+        self._learners = make_learners(self._config, self._trained, spec, load_teachers(args.teachers))
         self._held_out = make_held_out(args.config, self._config, self._trained, self._module)
         self._updates = 0 if begun is None else begun.updates
         self._tables = open_tables(args.config, self._config, trial, Path(args.saving.folder))

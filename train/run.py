@@ -22,6 +22,7 @@ from train.env import missing_env, spare_watcher
 from train.inputs import open_input
 from train.loop import LoopArgs, run_worker
 from train.saving import SavingArgs
+from train.teachers import find_teachers
 
 
 class TrainingRun:
@@ -42,7 +43,7 @@ class TrainingRun:
 
         Raises:
           ConfigError: It cannot train its model.
-          CheckpointError: There is nothing to start from, or what is there is refused.
+          CheckpointError: There is nothing to start from, or what is there is refused; or there is no such teacher.
           TrackingError: The config names a registered version that MLflow does not have.
           SourceError: What it learns from cannot be read, or does not fit the model.
         """
@@ -57,6 +58,7 @@ class TrainingRun:
         self._trial = trial
         self._folder = home / config.run.trial
         self._plan = plan(config, self.name, home, restore)
+        self._teachers = find_teachers(config, trainer, home, spec)
         self.parent = None if self._plan.beginning is None else _named(self._plan.beginning.folder, home)
         """What the first weights came from, below the state root; None where they are drawn from the seed."""
         self._error: Exception | None = None
@@ -121,7 +123,7 @@ class TrainingRun:
     def _trainer(self) -> TorchTrainer:
         trainer = self._config.trainers[self.name]
         saving = SavingArgs(str(self._plan.checkpoints), self._plan.beginning, self.run)
-        args = LoopArgs(self._config, self.name, self._trial.namespace, saving, self.run)
+        args = LoopArgs(self._config, self.name, self._trial.namespace, saving, self.run, self._teachers)
         return TorchTrainer(
             run_worker,
             train_loop_config={"args": args},

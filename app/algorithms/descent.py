@@ -13,7 +13,7 @@ from app.errors import NonFiniteLossError
 ReduceSum = Callable[[Tensor], Tensor]
 """Adds a tensor up over all workers; the identity where there is but one."""
 
-LOSSES: Final = ("total", "policy", "value", "critic", "temperature", "conservative")
+LOSSES: Final = ("total", "policy", "value", "critic", "temperature", "conservative", "anchor")
 """Terms whose metrics are called ``loss_…``; others go by their own name."""
 
 

@@ -1,20 +1,22 @@
 """One update of a policy on rows of trajectories, the same on one worker and on many."""
 
-import math
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
 import torch
 from torch import Tensor, nn
 
+from app.algorithms.anchors import Anchors, AnchorSettings, Answered
+from app.algorithms.appraisal import Appraisal, AppraisalSettings, Appraised
 from app.algorithms.contract import Learned, taken
 from app.algorithms.descent import Descent, ReduceSum
-from app.algorithms.estimators import Estimator, Played
-from app.algorithms.normalising import observe, value_scale
+from app.algorithms.estimators import Estimator
+from app.algorithms.normalising import observe, unwrapped
 from app.algorithms.passes import SequenceSettings
-from app.algorithms.policy_batch import Known, PolicyBatch
+from app.algorithms.policy_batch import PolicyBatch, Said
 from app.algorithms.stepper import Stepper
-from app.algorithms.worth import PolicyLoss, Worth
+from app.algorithms.worth import PolicyLoss
 from app.models.spec import ModelSpec
 
 __all__ = ["PolicyLearner", "PolicySettings", "ReduceSum", "policy_problem"]
@@ -43,6 +45,8 @@ class PolicySettings:
     running_scale: float | None = None
     """Share of each batch in the running mean square that advantages are divided by the root of; None divides by
     nothing."""
+    anchors: AnchorSettings = field(default_factory=AnchorSettings)
+    """Which policies it is kept near."""
 
 
 def policy_problem(spec: ModelSpec) -> str | None:
@@ -64,6 +68,7 @@ class PolicyLearner:
         settings: PolicySettings,
         workers: int,
         reduce_sum: ReduceSum,
+        teacher: nn.Module | None = None,
     ) -> None:
         """Makes a learner.
 
@@ -74,6 +79,7 @@ class PolicyLearner:
           settings: How a batch is learned from.
           workers: Number of workers.
           reduce_sum: Adds up over the workers.
+          teacher: Frozen network that the policy is kept near; None without one.
 
         Raises:
           ValueError: It cannot learn such a model.
@@ -83,16 +89,17 @@ class PolicyLearner:
             problem = "it carries a state, and the settings do not say how its trajectories are cut"
         if problem:
             raise ValueError(f"a policy learner cannot train the model: {problem}")
+        self._anchors = Anchors(unwrapped(module), spec, teacher, settings.anchors)
         self._spec = spec
         self._module = module
         self._stepper = stepper
         self._settings = settings
         self._workers = workers
         self._reduce_sum = reduce_sum
-        self._mean_square = torch.zeros((), dtype=torch.float64)
-        """Running mean square of the advantages; 0 before the first batch."""
-        self._value_unit = 1.0
-        """What values, their targets and advantages are divided by for the loss of this update."""
+        appraised = AppraisalSettings(settings.estimator, settings.normalise, settings.running_scale)
+        self._appraisal = Appraisal(module, appraised, reduce_sum)
+        self._updates = 0
+        """By which the weight of a teacher falls."""
 
     def update(self, batch: Mapping[str, Tensor], shuffle: torch.Generator) -> Learned:
         """Learns from a batch; see ``Learner``.
@@ -109,39 +116,50 @@ class PolicyLearner:
         """
         played = PolicyBatch(self._module, self._spec, batch, self._settings.sequences)
         observe(self._module, played.observation, played.columns["weight"], self._reduce_sum)
-        worth, found = self._worth(played)
+        given = _Given(played, self._appraisal.judge(played), self._anchors.answers(played))
         descent = Descent(self._stepper, self._workers, self._reduce_sum)
         for _ in range(self._settings.epochs):
-            if not self._epoch(descent, played, worth, shuffle):
+            if not self._epoch(descent, given, shuffle):
                 break
         metrics = descent.metrics()
-        return Learned(metrics | found if metrics else {})
+        self._updates += bool(metrics)
+        return Learned(metrics | given.appraised.metrics if metrics else {})
 
     def state_dict(self) -> dict[str, Tensor]:
-        """Returns the running scale of advantages, where there is one."""
-        return {} if self._settings.running_scale is None else {"advantage_mean_square": self._mean_square.clone()}
+        """Returns the running scale of advantages, the updates done and the first policy, each where it matters."""
+        state = self._anchors.state_dict() | self._appraisal.state_dict()
+        if self._settings.anchors.teacher is not None:
+            state["updates"] = torch.tensor(self._updates)
+        return state
 
     def load_state_dict(self, state: Mapping[str, Tensor]) -> None:
         """Goes on from a state; see ``Learner``."""
         fitting = taken(state, self.state_dict(), "a policy learner")
-        if fitting:
-            self._mean_square = fitting["advantage_mean_square"].clone()
+        self._anchors.load_state_dict(fitting)
+        self._appraisal.load_state_dict(fitting)
+        self._updates = int(fitting.get("updates", self._updates))
 
-    def _epoch(self, descent: Descent, played: PolicyBatch, worth: Worth, shuffle: torch.Generator) -> bool:
+    def _epoch(self, descent: Descent, given: "_Given", shuffle: torch.Generator) -> bool:
         """Goes once over the batch, and returns whether the policy may change further."""
+        played = given.played
         # As many minibatches as every worker makes; some may be empty.
         chunks = torch.randperm(played.units, generator=shuffle).tensor_split(self._settings.minibatches)
         sizes = self._reduce_sum(torch.tensor([float(played.size(chunk)) for chunk in chunks]))
         for chunk, size in zip(chunks, sizes.tolist(), strict=True):
             if size == 0:
                 continue  # On all workers alike: the size is that of all of them.
-            said = played.said(chunk)
-            value = said.value / self._value_unit
-            terms = self._settings.loss(said.log_prob, said.entropy, value, worth.at(said.rows))._asdict()
+            terms = self._terms(given, played.said(chunk))
             if self._has_gone_too_far(terms, size):
                 return False
             descent.step(terms, size)
         return True
+
+    def _terms(self, given: "_Given", said: Said) -> dict[str, Tensor]:
+        """Returns the sums of a minibatch by name."""
+        worth, value = given.appraised.worth.at(said.rows), said.value / given.appraised.value_unit
+        terms = self._settings.loss(said.log_prob, said.entropy, value, worth)._asdict()
+        more = self._anchors.terms(given.answered, given.played, said, self._updates)
+        return terms | more | ({"total": terms["total"] + more["anchor"]} if more else {})
 
     def _has_gone_too_far(self, terms: Mapping[str, Tensor], size: float) -> bool:
         largest = self._settings.largest_kl
@@ -150,52 +168,10 @@ class PolicyLearner:
         divergence = float(self._reduce_sum(terms["kl"].detach().cpu().double())) / size
         return divergence > KL_STOP_FACTOR * largest
 
-    def _worth(self, played: PolicyBatch) -> tuple[Worth, dict[str, float]]:
-        """Returns what the rows were worth, and what is told of that: how much of the returns the value explains."""
-        batch, known = played.columns, played.known()
-        value = known.value.float().cpu()
-        log_ratio = _log_ratio(played, known) if self._settings.estimator.wants_log_ratio else None
-        estimate = self._settings.estimator(Played(batch["reward"].cpu(), batch["kind"].cpu(), value, log_ratio))
-        weight = batch["weight"].cpu()
-        counted = weight > 0
-        # In float64: in float32 nothing would be left of a small spread around a large mean.
-        a, t, v = (x[counted].double() for x in (estimate.advantage, estimate.target_value, value))
-        moments = torch.stack([torch.ones_like(a), a, a.square(), t, t.square(), (t - v).square()]).sum(1)
-        count, mean, square, target_mean, target_square, unexplained = _means(self._reduce_sum(moments))
-        variance = max(target_square - target_mean**2, 0.0)
-        explained = 1 - unexplained / variance if count and variance > 0 else 0.0
-        advantage = estimate.advantage
-        if self._settings.normalise:
-            advantage = (advantage - mean) / (math.sqrt(max(square - mean**2, 0.0)) + 1e-8)
-        if self._settings.running_scale is not None:
-            advantage = advantage / (self._scale(square, count) + 1e-8)
-        told = {"explained_variance": explained} | self._rescaled(estimate.target_value, weight)
-        unit, device = self._value_unit, batch["reward"].device
-        advantage, target, value = (x.to(device) / unit for x in (advantage, estimate.target_value, value))
-        return Worth(batch["log_prob"], advantage, target, batch["weight"], value), told
 
-    def _rescaled(self, target: Tensor, weight: Tensor) -> dict[str, float]:
-        """Shows the returns to what scales the value, where there is such, and returns their deviation."""
-        scale = value_scale(self._module)
-        if scale is None:
-            return {}
-        scale.observe(self._reduce_sum(scale.moments(target, weight)))
-        self._value_unit = scale.deviation
-        return {"value_deviation": self._value_unit}
+class _Given(NamedTuple):
+    """What one update learns from."""
 
-    def _scale(self, square: float, count: float) -> float:
-        """Returns the root of the running mean square, after a batch that had this one."""
-        if count and self._settings.running_scale is not None:
-            share = self._settings.running_scale if float(self._mean_square) > 0 else 1.0
-            self._mean_square = self._mean_square.lerp(torch.tensor(square, dtype=torch.float64), share)
-        return math.sqrt(float(self._mean_square))
-
-
-def _log_ratio(played: PolicyBatch, known: Known) -> Tensor:
-    """Returns the log-ratio of the present to the behaviour probability of each action, on the CPU, [N]."""
-    return (played.log_prob(known.dist_inputs) - played.columns["log_prob"]).float().cpu()
-
-
-def _means(sums: Tensor) -> list[float]:
-    count, *rest = sums.tolist()
-    return [count, *(x / count if count else 0.0 for x in rest)]
+    played: PolicyBatch
+    appraised: Appraised
+    answered: Answered

@@ -15,25 +15,12 @@ from app.algorithms.dqn import QLoss, Transitions, double_q_target, greedy, q_lo
 from app.algorithms.imitation import conservative_penalty
 from app.algorithms.minibatches import minibatches
 from app.algorithms.normalising import observe, unwrapped
+from app.algorithms.schedules import Line
 from app.algorithms.single_steps import are_trajectories, single_steps
 from app.algorithms.stepper import Stepper
 from app.algorithms.target_network import Target, TargetSettings
 from app.models.action_values import ValuesActions, values_problem
 from app.models.spec import ModelSpec
-
-
-@dataclass(frozen=True, slots=True)
-class Epsilon:
-    """Chance of a random action, which falls in a straight line."""
-
-    first: float
-    last: float
-    updates: int
-    """Updates until it is ``last``."""
-
-    def at(self, updates: int) -> float:
-        """Returns the chance after so many updates."""
-        return self.first + (self.last - self.first) * min(1.0, updates / self.updates)
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +32,8 @@ class QSettings:
     """Whether the trained network chooses the action that the target network values."""
     huber_delta: float
     """Error from which on the loss grows linearly."""
-    epsilon: Epsilon
-    """How games explore."""
+    epsilon: Line
+    """Chance of a random action: how games explore."""
     minibatches: int
     """Optimizer steps of an update, the same on all workers."""
     gamma: float = 0.99

@@ -1,7 +1,11 @@
-"""Schedules: which share of the learning rate an optimizer step has. Functions of the number of steps alone."""
+"""Schedules: which share of the learning rate an optimizer step has, and other numbers that change while learning.
+
+They are functions of the number of steps or updates alone.
+"""
 
 import math
 from collections.abc import Callable
+from dataclasses import dataclass
 
 Schedule = Callable[[int], float]
 """From the optimizer steps taken so far to a factor of the learning rate."""
@@ -39,6 +43,20 @@ def warmed_up(schedule: Schedule, warmup_steps: int) -> Schedule:
         return schedule(steps - warmup_steps)
 
     return factor
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """A number that changes in a straight line over updates."""
+
+    first: float
+    last: float
+    updates: int
+    """Updates until it is ``last``."""
+
+    def at(self, updates: int) -> float:
+        """Returns the number after so many updates."""
+        return self.first + (self.last - self.first) * min(1.0, updates / self.updates)
 
 
 def _share(steps: int, decay_steps: int) -> float:

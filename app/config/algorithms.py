@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag
+from pydantic import Discriminator, Field, Tag, field_validator
 
 from app.config.base import Config, ImportPath
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
@@ -38,8 +38,39 @@ class FromTrajectories(Sequential):
     """Passes over each batch."""
 
 
+class Teacher(Config):
+    """A policy that stays as it is, and that the one that learns is kept near (Schmitt et al., 2018)."""
+
+    checkpoint: str
+    """Its weights, as under ``models.<name>.checkpoint``: a registered version, a clone, a checkpoint by its number, or
+    a folder. Its network is the one that it was saved with."""
+
+    first: float = Field(1.0, ge=0)
+    """Weight of the divergence from it, KL(teacher ‖ policy), at the first update."""
+
+    last: float = Field(0.0, ge=0)
+    """The weight in the end."""
+
+    updates: int = Field(1000, ge=1)
+    """Updates until then, in a straight line."""
+
+    @field_validator("checkpoint")
+    @classmethod
+    def _stays(cls, reference: str) -> str:
+        if reference.rpartition("/")[2] == "latest":
+            raise ValueError(f"got {reference!r}, which moves while training goes on; allowed is one that stays")
+        return reference
+
+
 class Online(FromTrajectories):
     """What the algorithms share whose rows the model's own games brought."""
+
+    teacher: Teacher | None = None
+    """Policy that this one is kept near; null: none."""
+
+    first_policy_coef: float = Field(0.0, ge=0)
+    """Weight of the divergence from the policy that training began with, KL(policy ‖ first policy), so that it does not
+    wander off; a run that goes on keeps the first one. 0 adds none."""
 
     value_lambda: float | None = Field(None, ge=0, le=1)
     """Mixing of one-step (0) and Monte Carlo (1) returns in the targets of the value, where it is to be another one

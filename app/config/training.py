@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from app.config.algorithms import Algorithm, Ppo, learns_from_transitions
+from app.config.algorithms import Algorithm, Online, Ppo, learns_from_transitions
 from app.config.base import Config, Name, Process
 from app.config.checkpoints import CheckpointsConfig
 from app.config.evaluating import EvaluationConfig
@@ -133,6 +133,12 @@ class TrainerConfig(Process):
             raise ValueError(
                 f"{apart[0]} asks parts of the network alone, which strategy {self.strategy.kind} does not put "
                 "together; allowed are ddp and local_multi_gpu"
+            )
+        kept = [one for one in self.inputs if isinstance(one.algorithm, Online) and one.algorithm.first_policy_coef]
+        if kept and isinstance(self.strategy, Fsdp | DeepSpeed):
+            raise ValueError(
+                f"first_policy_coef keeps a copy of the whole network, which strategy {self.strategy.kind} splits; "
+                "allowed are ddp and local_multi_gpu"
             )
         return self
 

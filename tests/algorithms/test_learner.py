@@ -447,3 +447,13 @@ def test_returns_in_thousands_are_learned_as_fast_as_small_ones() -> None:
         explained.append(metrics["explained_variance"])
     assert explained[0] > 0.9
     assert explained[1] < 0.1
+
+
+def test_advantages_that_are_normalised_know_no_scale_of_the_value() -> None:
+    scaled, plain = ScaledPolicy(0.5), small_policy()
+    settings = replace(SETTINGS, loss=ActorCritic(0.0, 0.0))
+    for module in (scaled, plain):
+        batch = batch_of(TICKS, module)
+        batch["reward"] = batch["reward"] * 1000
+        learner_of(module, settings).update(batch, shuffle())
+    torch.testing.assert_close(parameters_of(scaled.policy), parameters_of(plain.policy))

@@ -8,7 +8,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from app.algorithms.q_learner import Epsilon, QLearner, QSettings
+from app.algorithms.q_learner import QLearner, QSettings
+from app.algorithms.schedules import Line
 from app.algorithms.target_network import TargetSettings
 from app.errors import CheckpointError, NonFiniteLossError
 from app.models.networks.policy import build
@@ -17,7 +18,7 @@ from tests.plain_stepper import plain_stepper
 
 from .transitions import BEST, LENGTH, chain, transitions
 
-NEVER = Epsilon(0.0, 0.0, 1)
+NEVER = Line(0.0, 0.0, 1)
 SETTINGS = QSettings(TargetSettings(None, 1.0), double=True, huber_delta=1.0, epsilon=NEVER, minibatches=1)
 KINDS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -124,7 +125,7 @@ def test_a_batch_without_a_row_that_counts_teaches_nothing() -> None:
 
 def test_the_chance_of_a_random_action_falls_with_updates_and_is_part_of_the_weights() -> None:
     module = network()
-    learner = learner_of(module, replace(SETTINGS, epsilon=Epsilon(1.0, 0.2, 4)))
+    learner = learner_of(module, replace(SETTINGS, epsilon=Line(1.0, 0.2, 4)))
     seen = [float(module.state_dict()["epsilon"])]
     for update in range(6):
         learner.update(chain(module.spec, np.zeros(4)), shuffle(update))
@@ -144,7 +145,7 @@ def test_the_target_network_is_copied_when_it_is_due_and_stands_still_until_then
 
 
 def test_a_restored_learner_goes_on_bit_by_bit() -> None:
-    of = replace(SETTINGS, target=TargetSettings(3, 1.0), epsilon=Epsilon(1.0, 0.0, 10), minibatches=2)
+    of = replace(SETTINGS, target=TargetSettings(3, 1.0), epsilon=Line(1.0, 0.0, 10), minibatches=2)
     module, other = network(KINDS["rainbow"]), network(KINDS["rainbow"])
     batches = [chain(module.spec, np.random.default_rng(n).integers(0, 2, 8)) for n in range(4)]
     learner = learner_of(module, of, adam=False)

@@ -9,7 +9,8 @@ from hypothesis import strategies as st
 from app.algorithms.contract import Learner
 from app.algorithms.critic_learner import CriticLearner
 from app.algorithms.critic_rules import ImplicitQ
-from app.algorithms.q_learner import Epsilon, QLearner, QSettings
+from app.algorithms.q_learner import QLearner, QSettings
+from app.algorithms.schedules import Line
 from app.algorithms.single_steps import single_steps
 from app.algorithms.target_network import TargetSettings
 from app.models.module import spec_of
@@ -56,7 +57,7 @@ def test_single_steps_are_those_of_a_table(lengths: list[tuple[int, RowKind]]) -
 def learner_of(kind: str, module: torch.nn.Module) -> Learner:
     stepper, target = plain_stepper(module, torch.optim.SGD(module.parameters(), 0.1), 1e9), TargetSettings(None, 0.1)
     if kind == "q":
-        settings = QSettings(target, True, 1.0, Epsilon(0.0, 0.0, 1), 1, gamma=GAMMA)
+        settings = QSettings(target, True, 1.0, Line(0.0, 0.0, 1), 1, gamma=GAMMA)
         return QLearner(module, spec_of(module), stepper, settings, 1, lambda x: x)
     return CriticLearner(module, spec_of(module), stepper, ImplicitQ(0.7, 3.0, 100.0), target, 1, 1, lambda x: x, GAMMA)
 
