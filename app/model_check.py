@@ -9,6 +9,7 @@ from app.algorithms.custom import Training, custom_learner
 from app.algorithms.learner import policy_problem
 from app.algorithms.normalising import value_scale
 from app.algorithms.passes import SequenceSettings
+from app.algorithms.shaping import make_shaping
 from app.algorithms.stepper import Still
 from app.config.algorithms import Algorithm, CustomAlgorithm, Online, learns_from_transitions
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
@@ -16,7 +17,7 @@ from app.config.problems import Problems, combined, config_error
 from app.config.root import ExperimentConfig
 from app.config.strategies import DeepSpeed, Fsdp
 from app.config.tables import TransitionItem
-from app.config.training import TrainerConfig
+from app.config.training import TrainerConfig, TrainInput
 from app.errors import PluginError
 from app.models.action_values import values_problem
 from app.models.critics import critics_problem
@@ -86,6 +87,10 @@ def item_problems(config: ExperimentConfig) -> Problems:
                 continue
             table = config.buffers[one.buffer].table
             cuts = table is not None and isinstance(table.item, TransitionItem)
+            if cuts and one.rewards is not None:
+                problems[f"trainers.{trainer}.inputs.{number}.rewards"] = (
+                    f"buffers.{one.buffer} hands out transitions, whose rewards are summed up already; allowed is null"
+                )
             if learns_from_transitions(one.algorithm) and not cuts:
                 allowed = (
                     f"a buffer with a table of transitions; set buffers.{one.buffer}.table.item.kind to transition"
@@ -151,8 +156,22 @@ def _problem(trainer: TrainerConfig, module: nn.Module) -> str | None:
     for one in trainer.inputs:
         if problem := untrainable(one.algorithm, module):
             return f"{one.algorithm.kind} cannot train models.{trainer.model}: {problem}"
+        if problem := _shaping_problem(one):
+            return f"its rewards cannot be shaped: {problem}"
     if value_scale(module) is not None:
         return _scale_problem(trainer)
+    return None
+
+
+def _shaping_problem(wanted: TrainInput) -> str | None:
+    """Returns why the hook of an input cannot be made."""
+    shaping = None if wanted.rewards is None else wanted.rewards.shaping
+    if shaping is None:
+        return None
+    try:
+        make_shaping(shaping.factory, shaping.kwargs)
+    except Exception as error:  # noqa: BLE001  # Code of the user's own may raise anything.
+        return str(error) if isinstance(error, PluginError | ValueError) else f"{type(error).__name__}: {error}"
     return None
 
 

@@ -7,7 +7,7 @@ from app.config.active import active
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.errors import ConfigError, PluginError
-from app.model_check import build_models, model_problems, trained_spec
+from app.model_check import build_models, item_problems, model_problems, trained_spec
 from app.models.distributions.categorical import Categorical
 from app.models.module import spec_of
 
@@ -152,3 +152,23 @@ def test_a_value_with_a_scale_needs_its_head_whole_and_as_it_is(changes: list[st
 def test_a_recurrent_policy_is_kept_near_no_other(more: str) -> None:
     own = f"trainers.main.inputs=[{{buffer: rollouts, algorithm: {{kind: ppo, {more}}}}}]"
     assert "it carries a state" in model_problems(trained_by("ppo", RECURRENT, own))["trainers.main.model"]
+
+
+def rewarded(rewards: str, *changes: str) -> ExperimentConfig:
+    return active(load(RL, [f"trainers.main.inputs.0.rewards={rewards}", *changes]))
+
+
+def test_a_hook_of_rewards_is_made_before_anything_starts() -> None:
+    hook = "{factory: 'app.algorithms.shaping:Potential', kwargs: {potential: '%s', gamma: 0.98}}"
+    assert model_problems(rewarded(f"{{shaping: {hook % 'tests.algorithms.test_shaping:height'}}}")) == {}
+    problem = model_problems(rewarded(f"{{shaping: {hook % 'tests.algorithms.test_shaping:depth'}}}"))
+    assert (
+        "its rewards cannot be shaped: 'tests.algorithms.test_shaping' has no 'depth'" in problem["trainers.main.model"]
+    )
+
+
+def test_rewards_of_transitions_are_summed_up_already() -> None:
+    table = f"buffers.rollouts.table={TABLE | {'item': {'kind': 'transition'}}}"
+    one = "trainers.main.inputs=[{buffer: rollouts, algorithm: {kind: dqn}, rewards: {largest: 1.0}}]"
+    (problem,) = item_problems(active(load(RL, [table, one]))).values()
+    assert problem == "buffers.rollouts hands out transitions, whose rewards are summed up already; allowed is null"

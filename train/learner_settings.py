@@ -11,12 +11,15 @@ from app.algorithms.learner import PolicySettings
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.ppo import ClippedPolicy
 from app.algorithms.q_learner import QSettings
+from app.algorithms.rewards import RewardSettings
 from app.algorithms.schedules import Line
+from app.algorithms.shaping import make_shaping
 from app.algorithms.target_network import TargetSettings
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
 from app.config.algorithms import A2c, Appo, Bc, Impala, Marwil, Online, Ppo, Sequential, TrajectoryAlgorithm
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
+from app.config.training import TrainInput
 
 
 def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int) -> PolicySettings:
@@ -42,6 +45,20 @@ def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int) -> PolicyS
 def sequence_settings(algorithm: Sequential) -> SequenceSettings:
     """Returns how trajectories are cut for a network with a state."""
     return SequenceSettings(algorithm.sequence_ticks, algorithm.burn_in_ticks)
+
+
+def reward_settings(wanted: TrainInput) -> RewardSettings | None:
+    """Returns what becomes of the rewards of an input before it learns from them; None: nothing.
+
+    Raises:
+      PluginError: The hook that the config names cannot be made.
+    """
+    rewards = wanted.rewards
+    if rewards is None:
+        return None
+    shaping = None if rewards.shaping is None else make_shaping(rewards.shaping.factory, rewards.shaping.kwargs)
+    gamma = 1.0 if wanted.reward_gamma is None else wanted.reward_gamma  # Then nothing asks for it.
+    return RewardSettings(gamma, shaping, rewards.normalise, rewards.largest)
 
 
 def q_settings(algorithm: Dqn | Cql, minibatches: int) -> QSettings:

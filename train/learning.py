@@ -12,6 +12,7 @@ from app.algorithms.custom import Training, custom_learner
 from app.algorithms.descent import ReduceSum
 from app.algorithms.learner import PolicyLearner
 from app.algorithms.q_learner import QLearner
+from app.algorithms.rewards import Rewarded
 from app.algorithms.stepper import Stepper, Still
 from app.config.algorithms import Algorithm, CustomAlgorithm, FromTrajectories, Online, learns_from_transitions
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
@@ -24,7 +25,14 @@ from train.held_out import HeldOut, Still
 from train.learner_settings import critic_rule, policy_settings, q_settings, target_settings
 from app.sources.opening import open_held_out, open_preprocess
 from train.held_out import HeldOut
-from train.learner_settings import critic_rule, policy_settings, q_settings, sequence_settings, target_settings
+from train.learner_settings import (
+    critic_rule,
+    policy_settings,
+    q_settings,
+    reward_settings,
+    sequence_settings,
+    target_settings,
+)
 from train.learners import Learners
 from train.strategies.strategy import MakeLearner, Trained
 from train.together import Shared
@@ -120,7 +128,9 @@ def make_learner(
     Raises:
       ValueError: The algorithm cannot train such a model.
     """
-    return learner_of(wanted.algorithm, wanted.batch_rows, module, spec, stepper, workers, reduce_sum, teacher)
+    learner = learner_of(wanted.algorithm, wanted.batch_rows, module, spec, stepper, workers, reduce_sum, teacher)
+    rewards = reward_settings(wanted)
+    return learner if rewards is None else Rewarded(learner, spec, rewards, reduce_sum)
 
 
 def learner_of(

@@ -4,11 +4,12 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from app.config.algorithms import Algorithm, Online, Ppo, learns_from_transitions
+from app.config.algorithms import Algorithm, CustomAlgorithm, Online, Ppo, learns_from_transitions
 from app.config.base import Config, Name, Process
 from app.config.checkpoints import CheckpointsConfig
 from app.config.evaluating import EvaluationConfig
 from app.config.optimizers import Adam, Optimizer
+from app.config.rewards import RewardsConfig
 from app.config.strategies import (
     Ddp,
     DeepSpeed,
@@ -45,6 +46,9 @@ class TrainInput(Config):
     algorithm: Algorithm = Ppo()
     """How they are learned from."""
 
+    rewards: RewardsConfig | None = None
+    """What becomes of rewards before that, of trajectories alone; null: they are learned from as they are."""
+
     batch_rows: int = Field(1024, ge=2)
     """Rows of one batch of one worker, bootstrap rows included."""
 
@@ -58,6 +62,19 @@ class TrainInput(Config):
             got = "neither" if self.buffer is None else f"buffer {self.buffer!r} and source {self.source!r}"
             raise ValueError(f"got {got}; allowed is one of buffer and source")
         return self
+
+    @model_validator(mode="after")
+    def _rewards_have_a_discount(self) -> "TrainInput":
+        if self.rewards is not None and self.rewards.normalise and self.reward_gamma is None:
+            raise ValueError(f"rewards.gamma is null; allowed with {self.algorithm.kind} is a number up to 1")
+        return self
+
+    @property
+    def reward_gamma(self) -> float | None:
+        """Discount of the sums that rewards are normalised by; None where nothing names one."""
+        own = None if self.rewards is None else self.rewards.gamma
+        algorithm = None if isinstance(self.algorithm, CustomAlgorithm) else self.algorithm.gamma
+        return algorithm if own is None else own
 
     @model_validator(mode="after")
     def _minibatches_fit(self) -> "TrainInput":

@@ -60,6 +60,8 @@ def _user_code(config: ExperimentConfig) -> "Iterator[tuple[str, str]]":
         for at, one in enumerate(trainer.inputs):
             if isinstance(one.algorithm, CustomAlgorithm):
                 yield f"trainers.{name}.inputs.{at}.algorithm.factory", one.algorithm.factory
+            if one.rewards is not None and one.rewards.shaping is not None:
+                yield f"trainers.{name}.inputs.{at}.rewards.shaping.factory", one.rewards.shaping.factory
 
 
 def _build_models(config: ExperimentConfig, file: Path) -> None:
