@@ -11,7 +11,8 @@ from app.algorithms.normalising import value_scale
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.shaping import make_shaping
 from app.algorithms.stepper import Still
-from app.config.algorithms import Algorithm, CustomAlgorithm, Online, learns_from_transitions
+from app.config.algorithms import Algorithm, CustomAlgorithm, learns_from_transitions
+from app.config.from_trajectories import Online
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.problems import Problems, combined, config_error
 from app.config.root import ExperimentConfig

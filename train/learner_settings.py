@@ -17,7 +17,8 @@ from app.algorithms.shaping import make_shaping
 from app.algorithms.target_network import TargetSettings
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
-from app.config.algorithms import A2c, Appo, Bc, Impala, Marwil, Online, Ppo, Sequential, TrajectoryAlgorithm
+from app.config.algorithms import A2c, Appo, Bc, Impala, Marwil, Ppo, TrajectoryAlgorithm
+from app.config.from_trajectories import Online, Sequential
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
 from app.config.training import TrainInput
 

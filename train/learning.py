@@ -14,7 +14,8 @@ from app.algorithms.learner import PolicyLearner
 from app.algorithms.q_learner import QLearner
 from app.algorithms.rewards import Rewarded
 from app.algorithms.stepper import Stepper, Still
-from app.config.algorithms import Algorithm, CustomAlgorithm, FromTrajectories, Online, learns_from_transitions
+from app.config.algorithms import Algorithm, CustomAlgorithm, learns_from_transitions
+from app.config.from_trajectories import FromTrajectories, Online
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig, TrainInput

@@ -6,7 +6,7 @@ from pathlib import Path
 from torch import nn
 
 from app.algorithms.anchors import teacher_problem
-from app.config.algorithms import Online
+from app.config.from_trajectories import Online
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError
 from app.models.module import build_module, from_arrays, hash_of, spec_of

@@ -1,85 +1,12 @@
-"""Algorithms that learn from rows of trajectories: how a policy is made of them."""
+"""All algorithms: those that learn from rows of trajectories stand here, the others in ``app.config.off_policy``."""
 
 from typing import Annotated, Any, Literal
 
-from pydantic import Discriminator, Field, Tag, field_validator
+from pydantic import Discriminator, Field, Tag
 
 from app.config.base import Config, ImportPath
+from app.config.from_trajectories import FromTrajectories, Online, Sequential
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
-
-
-class Sequential(Config):
-    """How the rows of a batch become optimizer steps."""
-
-    minibatch_rows: int = Field(256, ge=1)
-    """Rows of one optimizer step."""
-
-    sequence_ticks: int = Field(32, ge=1)
-    """Of a model with a state: longest run of ticks that gradients go back through."""
-
-    burn_in_ticks: int = Field(0, ge=0)
-    """Of a model with a state: ticks in front of such a run, where the trajectory has them, that bring the stored state
-    up to date and teach nothing."""
-
-
-class FromTrajectories(Sequential):
-    """What all algorithms that learn from rows of trajectories share."""
-
-    gamma: float = Field(0.99, gt=0, le=1)
-    """Discount per tick."""
-
-    value_coef: float = Field(0.5, ge=0)
-    """Weight of the value loss."""
-
-    entropy_coef: float = Field(0.01, ge=0)
-    """Weight of the entropy bonus."""
-
-    epochs: int = Field(1, ge=1)
-    """Passes over each batch."""
-
-
-class Teacher(Config):
-    """A policy that stays as it is, and that the one that learns is kept near (Schmitt et al., 2018)."""
-
-    checkpoint: str
-    """Its weights, as under ``models.<name>.checkpoint``: a registered version, a clone, a checkpoint by its number, or
-    a folder. Its network is the one that it was saved with."""
-
-    first: float = Field(1.0, ge=0)
-    """Weight of the divergence from it, KL(teacher ‖ policy), at the first update."""
-
-    last: float = Field(0.0, ge=0)
-    """The weight in the end."""
-
-    updates: int = Field(1000, ge=1)
-    """Updates until then, in a straight line."""
-
-    @field_validator("checkpoint")
-    @classmethod
-    def _stays(cls, reference: str) -> str:
-        if reference.rpartition("/")[2] == "latest":
-            raise ValueError(f"got {reference!r}, which moves while training goes on; allowed is one that stays")
-        return reference
-
-
-class Online(FromTrajectories):
-    """What the algorithms share whose rows the model's own games brought."""
-
-    teacher: Teacher | None = None
-    """Policy that this one is kept near; null: none."""
-
-    first_policy_coef: float = Field(0.0, ge=0)
-    """Weight of the divergence from the policy that training began with, KL(policy ‖ first policy), so that it does not
-    wander off; a run that goes on keeps the first one. 0 adds none."""
-
-    value_lambda: float | None = Field(None, ge=0, le=1)
-    """Mixing of one-step (0) and Monte Carlo (1) returns in the targets of the value, where it is to be another one
-    than in the advantages; these targets, TD(λ), are not corrected for older policies. null: the targets are those that
-    belong to the advantages."""
-
-    upgo_coef: float = Field(0.0, ge=0)
-    """Weight of upgoing advantages (Vinyals et al., 2019) on top of the others: they follow what happened for as long
-    as it went better than expected. 0 adds none."""
 
 
 class Clipped(Online):

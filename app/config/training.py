@@ -4,10 +4,11 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from app.config.algorithms import Algorithm, CustomAlgorithm, Online, Ppo, learns_from_transitions
+from app.config.algorithms import Algorithm, CustomAlgorithm, Ppo, learns_from_transitions
 from app.config.base import Config, Name, Process
 from app.config.checkpoints import CheckpointsConfig
 from app.config.evaluating import EvaluationConfig
+from app.config.from_trajectories import Online
 from app.config.optimizers import Adam, Optimizer
 from app.config.rewards import RewardsConfig
 from app.config.strategies import (
