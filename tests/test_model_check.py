@@ -111,6 +111,8 @@ def test_a_table_that_is_too_large_to_be_saved_is_refused_with_its_size() -> Non
     with pytest.raises(ConfigError, match=r"save\.max_mb"):
         build_models(active(config))
     assert not model_problems(active(load(RL.with_name("dqn.yaml"), ["buffers.rollouts.table.save={}"])))
+
+
 def own(learns_from: str, *changes: str) -> ExperimentConfig:
     algorithm = f"{{kind: custom, factory: 'tests.algorithms.test_custom:Idle', learns_from: {learns_from}}}"
     return active(load(RL, [f"trainers.main.inputs=[{{buffer: rollouts, algorithm: {algorithm}}}]", *changes]))

@@ -22,9 +22,6 @@ from app.config.training import TrainerConfig, TrainInput
 from app.models.module import spec_of
 from app.models.spec import ModelSpec
 from app.sources.opening import open_held_out
-from train.held_out import HeldOut, Still
-from train.learner_settings import critic_rule, policy_settings, q_settings, target_settings
-from app.sources.opening import open_held_out, open_preprocess
 from train.held_out import HeldOut
 from train.learner_settings import (
     critic_rule,
