@@ -174,3 +174,10 @@ def test_rewards_of_transitions_are_summed_up_already() -> None:
     one = "trainers.main.inputs=[{buffer: rollouts, algorithm: {kind: dqn}, rewards: {largest: 1.0}}]"
     (problem,) = item_problems(active(load(RL, [table, one]))).values()
     assert problem == "buffers.rollouts hands out transitions, whose rewards are summed up already; allowed is null"
+
+
+def test_retrace_learns_from_trajectories() -> None:
+    one = "trainers.main.inputs=[{buffer: rollouts, algorithm: {kind: sac, retrace_lambda: 0.9}}]"
+    assert model_problems(trained_by("sac", CRITICISED, one)) == {}
+    (problem,) = model_problems(trained_by("sac", CRITICISED, f"buffers.rollouts.table={TABLE}", one)).values()
+    assert problem.startswith("got sac with transitions, allowed is a buffer without a table, or with one of sequences")

@@ -3,7 +3,7 @@
 from app.algorithms.actor_critic import ActorCritic
 from app.algorithms.anchors import AnchorSettings
 from app.algorithms.combined_estimators import OwnValueTargets, Upgoing
-from app.algorithms.critic_learner import Rule
+from app.algorithms.critic_learner import CriticSettings, Rule
 from app.algorithms.critic_rules import ImplicitQ, SoftActorCritic, TwinDelayed
 from app.algorithms.estimators import Estimator, Gae, VTrace
 from app.algorithms.imitation import Cloning
@@ -15,6 +15,7 @@ from app.algorithms.rewards import RewardSettings
 from app.algorithms.schedules import Line
 from app.algorithms.shaping import make_shaping
 from app.algorithms.target_network import TargetSettings
+from app.algorithms.traced_critics import Retrace
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
 from app.config.algorithms import A2c, Appo, Bc, Impala, Marwil, Ppo, TrajectoryAlgorithm
@@ -80,6 +81,19 @@ def q_settings(algorithm: Dqn | Cql, minibatches: int) -> QSettings:
         gamma=algorithm.gamma,
         conservative_coef=algorithm.conservative_coef if isinstance(algorithm, Cql) else 0.0,
     )
+
+
+def critic_settings(algorithm: Sac | Td3 | Ddpg | Iql, minibatches: int) -> CriticSettings:
+    """Returns how an algorithm with critics learns.
+
+    Args:
+      algorithm: Its config.
+      minibatches: Optimizer steps of an update.
+    """
+    rule, trace = critic_rule(algorithm), None
+    if isinstance(algorithm, Sac) and algorithm.retrace_lambda is not None and isinstance(rule, SoftActorCritic):
+        trace = Retrace(rule, algorithm.retrace_lambda)
+    return CriticSettings(rule, target_settings(algorithm), minibatches, algorithm.gamma, trace)
 
 
 def critic_rule(algorithm: Sac | Td3 | Ddpg | Iql) -> Rule:

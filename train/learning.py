@@ -14,7 +14,7 @@ from app.algorithms.learner import PolicyLearner
 from app.algorithms.q_learner import QLearner
 from app.algorithms.rewards import Rewarded
 from app.algorithms.stepper import Stepper, Still
-from app.config.algorithms import Algorithm, CustomAlgorithm, learns_from_transitions
+from app.config.algorithms import Algorithm, CustomAlgorithm, asks_parts
 from app.config.from_trajectories import FromTrajectories, Online
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.root import ExperimentConfig
@@ -24,12 +24,11 @@ from app.models.spec import ModelSpec
 from app.sources.opening import open_held_out
 from train.held_out import HeldOut
 from train.learner_settings import (
-    critic_rule,
+    critic_settings,
     policy_settings,
     q_settings,
     reward_settings,
     sequence_settings,
-    target_settings,
 )
 from train.learners import Learners
 from train.strategies.strategy import MakeLearner, Trained
@@ -83,7 +82,7 @@ def make_held_out(
     """
     settings, spec, found = trainer.evaluation, spec_of(module), []
     for one in trainer.inputs:
-        if settings is None or one.source is None or learns_from_transitions(one.algorithm):
+        if settings is None or one.source is None or asks_parts(one.algorithm):
             continue
         aside = open_held_out(config, one.source, spec)
         if aside is None:
@@ -162,8 +161,8 @@ def learner_of(
         case Dqn() | Cql():
             return QLearner(module, spec, stepper, q_settings(algorithm, minibatches), workers, reduce_sum)
         case Sac() | Td3() | Ddpg() | Iql():
-            rule, target = critic_rule(algorithm), target_settings(algorithm)
-            return CriticLearner(module, spec, stepper, rule, target, minibatches, workers, reduce_sum, algorithm.gamma)
+            criticised = critic_settings(algorithm, minibatches)
+            return CriticLearner(module, spec, stepper, criticised, workers, reduce_sum)
         case CustomAlgorithm():
             sequences = sequence_settings(algorithm)
             training = Training(module, spec, stepper, minibatches, workers, reduce_sum, sequences)

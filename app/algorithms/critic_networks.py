@@ -30,6 +30,8 @@ class Part(NamedTuple):
     observation_t: list[Tensor]
     """The state reached."""
     mask_t: Masks
+    target: Tensor | None = None
+    """What the critics should predict, where trajectories have told; None: the rule says so."""
 
 
 class CriticNetworks:
@@ -71,6 +73,7 @@ class CriticNetworks:
             batch["weight"][rows],
             at(columns.leaves(batch, "observation", "next_"), rows),
             masks_at(columns.masks(batch, "next_"), rows),
+            batch["target"][rows] if "target" in batch else None,
         )
 
     def policy(self, observation: list[Tensor]) -> tuple[list[Tensor], Tensor]:

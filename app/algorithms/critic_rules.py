@@ -31,9 +31,9 @@ class SoftActorCritic:
     def judge(self, networks: CriticNetworks, part: Part, step: int, draw: torch.Generator) -> Judged:
         """Returns the loss of some transitions; see ``Rule``."""
         temperature = networks.log_temperature.detach().exp()
-        with torch.no_grad():
-            soft_t = self._soft_value_t(networks, part, temperature, draw)
-            target = sac.soft_target(part.reward, part.discount, soft_t)
+        target = part.target
+        if target is None:
+            target = sac.soft_target(part.reward, part.discount, self.value_t(networks, part, draw))
         dist_inputs, value = networks.policy(part.observation)
         counts = torch.ones_like(part.weight)
         if networks.kind == "choices":
@@ -58,7 +58,10 @@ class SoftActorCritic:
         more = {"entropy": entropy.sum(), "q": q.mean(0).sum()}
         return Judged({"total": total} | terms | more, (target - q).mean(0).detach())
 
-    def _soft_value_t(self, networks: CriticNetworks, part: Part, temperature: Tensor, draw: torch.Generator) -> Tensor:
+    @torch.no_grad()
+    def value_t(self, networks: CriticNetworks, part: Part, draw: torch.Generator) -> Tensor:
+        """Returns the soft values of the states reached, by the smallest of the slow critics, [B]."""
+        temperature = networks.log_temperature.exp()
         dist_inputs, _ = networks.policy(part.observation_t)
         if networks.kind == "choices":
             policy = _choices(dist_inputs[0], part.mask_t[0])

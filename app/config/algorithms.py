@@ -155,6 +155,13 @@ Algorithm = Annotated[
 
 def learns_from_transitions(algorithm: Algorithm) -> bool:
     """Returns whether an algorithm learns from transitions, and not from trajectories."""
+    if isinstance(algorithm, Sac) and algorithm.retrace_lambda is not None:
+        return False
+    return asks_parts(algorithm)
+
+
+def asks_parts(algorithm: Algorithm) -> bool:
+    """Returns whether an algorithm asks parts of a network alone, such as its critics."""
     if isinstance(algorithm, CustomAlgorithm):
         return algorithm.learns_from == "transitions"
     return isinstance(algorithm, FromTransitions)

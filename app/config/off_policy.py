@@ -76,6 +76,10 @@ class Sac(FromTransitions):
     entropy_share: float = Field(0.3, ge=0, le=1)
     """Of choices alone: target entropy as a share of the largest one."""
 
+    retrace_lambda: float | None = Field(None, ge=0, le=1)
+    """Decay of Retrace (Munos et al., 2016): targets follow a trajectory for as long as the present policy would have
+    acted so, out of a table of sequences, a queue or a source. null: they look one transition ahead."""
+
 
 class Td3(FromTransitions):
     """Twin delayed policy gradients (Fujimoto et al., 2018), for real numbers."""

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from app.config.algorithms import Algorithm, CustomAlgorithm, Ppo, learns_from_transitions
+from app.config.algorithms import Algorithm, CustomAlgorithm, Ppo, asks_parts
 from app.config.base import Config, Name, Process
 from app.config.checkpoints import CheckpointsConfig
 from app.config.evaluating import EvaluationConfig
@@ -146,7 +146,7 @@ class TrainerConfig(Process):
 
     @model_validator(mode="after")
     def _network_is_whole(self) -> "TrainerConfig":
-        apart = [one.algorithm.kind for one in self.inputs if learns_from_transitions(one.algorithm)]
+        apart = [one.algorithm.kind for one in self.inputs if asks_parts(one.algorithm)]
         if apart and isinstance(self.strategy, Fsdp | DeepSpeed):
             raise ValueError(
                 f"{apart[0]} asks parts of the network alone, which strategy {self.strategy.kind} does not put "

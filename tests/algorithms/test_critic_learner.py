@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from torch import Tensor
 
-from app.algorithms.critic_learner import CriticLearner, Rule
+from app.algorithms.critic_learner import CriticLearner, CriticSettings, Rule
 from app.algorithms.critic_rules import ImplicitQ, SoftActorCritic, TwinDelayed
 from app.algorithms.target_network import TargetSettings
 from app.errors import CheckpointError, NonFiniteLossError
@@ -48,8 +48,8 @@ def learner_of(
 ) -> CriticLearner:
     kind = torch.optim.Adam if adam else torch.optim.SGD
     stepper = plain_stepper(module, kind(module.parameters(), rate), 1e9)
-    target = TargetSettings(None, 0.2)
-    return CriticLearner(module, module.spec, stepper, rule, target, 1, workers, lambda x: x)
+    settings = CriticSettings(rule, TargetSettings(None, 0.2), 1)
+    return CriticLearner(module, module.spec, stepper, settings, workers, lambda x: x)
 
 
 def shuffle(seed: int = 0) -> torch.Generator:

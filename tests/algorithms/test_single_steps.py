@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from app.algorithms.contract import Learner
-from app.algorithms.critic_learner import CriticLearner
+from app.algorithms.critic_learner import CriticLearner, CriticSettings
 from app.algorithms.critic_rules import ImplicitQ
 from app.algorithms.q_learner import QLearner, QSettings
 from app.algorithms.schedules import Line
@@ -59,7 +59,8 @@ def learner_of(kind: str, module: torch.nn.Module) -> Learner:
     if kind == "q":
         settings = QSettings(target, True, 1.0, Line(0.0, 0.0, 1), 1, gamma=GAMMA)
         return QLearner(module, spec_of(module), stepper, settings, 1, lambda x: x)
-    return CriticLearner(module, spec_of(module), stepper, ImplicitQ(0.7, 3.0, 100.0), target, 1, 1, lambda x: x, GAMMA)
+    criticised = CriticSettings(ImplicitQ(0.7, 3.0, 100.0), target, 1, GAMMA)
+    return CriticLearner(module, spec_of(module), stepper, criticised, 1, lambda x: x)
 
 
 @pytest.mark.parametrize("kind", KINDS)
