@@ -3,6 +3,7 @@
 from app.algorithms.actor_critic import ActorCritic
 from app.algorithms.anchors import AnchorSettings
 from app.algorithms.combined_estimators import OwnValueTargets, Upgoing
+from app.algorithms.conservatism import Conservatism
 from app.algorithms.critic_learner import CriticSettings, Rule
 from app.algorithms.critic_rules import ImplicitQ, SoftActorCritic, TwinDelayed
 from app.algorithms.estimators import Estimator, Gae, VTrace
@@ -100,7 +101,9 @@ def critic_rule(algorithm: Sac | Td3 | Ddpg | Iql) -> Rule:
     """Returns what an algorithm with critics minimises."""
     match algorithm:
         case Sac():
-            return SoftActorCritic(algorithm.target_entropy, algorithm.entropy_share)
+            coef, actions = algorithm.conservative_coef, algorithm.conservative_actions
+            conservative = Conservatism(coef, actions) if coef else None
+            return SoftActorCritic(algorithm.target_entropy, algorithm.entropy_share, conservative)
         case Td3():
             return TwinDelayed(algorithm.policy_every_steps, algorithm.target_noise, algorithm.target_noise_clip)
         case Ddpg():

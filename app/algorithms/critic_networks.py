@@ -89,6 +89,10 @@ class CriticNetworks:
         """Returns the values of actions by each critic, [critics, B], with a gradient for the critics."""
         return self.taken(self._asked(self._module, observation, action), action)
 
+    def choices(self, observation: list[Tensor]) -> Tensor:
+        """Returns the values of all choices, [critics, B, A], with a gradient for the critics."""
+        return self._asked(self._module, observation, None)
+
     def target_values(self, observation: list[Tensor], action: list[Tensor]) -> Tensor:
         """Returns the same by the slow copies."""
         return self.taken(self._asked(self.target.network, observation, action), action)

@@ -7,12 +7,14 @@ import torch
 from torch import Tensor
 
 from app.algorithms import sac
+from app.algorithms.conservatism import Conservatism
 from app.algorithms.critic_learner import Judged
 from app.algorithms.critic_networks import CriticNetworks, Part, choice_policy
 from app.algorithms.imitation import advantage_weights, behaviour_cloning_loss, expectile_loss
+from app.algorithms.sampled_actions import modes, numbers, sampled_actions
 from app.algorithms.td3 import clipped_double_q_target, deterministic_policy_loss, smoothed
 from app.models.distributions.action import log_prob
-from app.models.distributions.squashed_gaussian import Sampled, SquashedGaussian
+from app.models.distributions.squashed_gaussian import SquashedGaussian
 from app.models.spec import ModelSpec
 
 
@@ -25,6 +27,8 @@ class SoftActorCritic:
     a share of the largest one."""
     entropy_share: float
     """That share."""
+    conservative: Conservatism | None = None
+    """How little is believed in what nobody did; None believes it, as one may whose own games go on."""
     numbers_alone: bool = False
     policy_every_steps: int = 1
 
@@ -44,7 +48,7 @@ class SoftActorCritic:
             entropy = -(policy.probs * policy.log_probs).sum(-1)
         else:
             q = networks.values(part.observation, part.action)
-            sampled = _sampled(networks.spec, dist_inputs, draw)
+            sampled = sampled_actions(networks.spec, dist_inputs, draw)
             judged = networks.judged(part.observation, sampled.actions)
             policy_loss = sac.policy_loss(judged, sampled.log_prob, temperature, counts)
             entropy = -sampled.log_prob
@@ -56,6 +60,9 @@ class SoftActorCritic:
         }
         total = sum(terms.values()) + networks.untouched(dist_inputs, value)
         more = {"entropy": entropy.sum(), "q": q.mean(0).sum()}
+        if self.conservative is not None:
+            more["conservative"] = self.conservative.excess(networks, part, dist_inputs, q, draw).sum()
+            total = total + self.conservative.coef * more["conservative"]
         return Judged({"total": total} | terms | more, (target - q).mean(0).detach())
 
     @torch.no_grad()
@@ -66,7 +73,7 @@ class SoftActorCritic:
         if networks.kind == "choices":
             policy = _choices(dist_inputs[0], part.mask_t[0])
             return sac.soft_value_discrete(networks.target_choices(part.observation_t), policy, temperature)
-        sampled = _sampled(networks.spec, dist_inputs, draw)
+        sampled = sampled_actions(networks.spec, dist_inputs, draw)
         q = networks.target_values(part.observation_t, sampled.actions)
         return sac.soft_value(q, sampled.log_prob, temperature)
 
@@ -103,7 +110,7 @@ class TwinDelayed:
         if step % self.policy_every_steps:
             return Judged(terms, error)
         dist_inputs, value = networks.policy(part.observation)
-        judged = networks.judged(part.observation, _modes(networks.spec, dist_inputs))
+        judged = networks.judged(part.observation, modes(networks.spec, dist_inputs))
         policy = deterministic_policy_loss(judged[0], torch.ones_like(part.weight))
         terms["total"] = critic + policy + networks.untouched(dist_inputs, value)
         if self.policy_every_steps == 1:  # Else its mean over all steps would say nothing.
@@ -111,9 +118,9 @@ class TwinDelayed:
         return Judged(terms, error)
 
     def _noisy(self, networks: CriticNetworks, part: Part, draw: torch.Generator) -> list[Tensor]:
-        modes = _modes(networks.spec, networks.target_policy(part.observation_t))
+        best = modes(networks.spec, networks.target_policy(part.observation_t))
         found = []
-        for leaf, mode in zip(_numbers(networks.spec), modes, strict=True):
+        for leaf, mode in zip(numbers(networks.spec), best, strict=True):
             low, high = leaf.bounds(mode)
             found.append(smoothed(mode, low, high, self.target_noise, self.target_noise_clip, draw))
         return found
@@ -155,38 +162,6 @@ class ImplicitQ:
 def _choices(logits: Tensor, mask: Tensor | None) -> sac.DiscretePolicy:
     log_probs = choice_policy(logits, mask)
     return sac.DiscretePolicy(log_probs.exp(), log_probs.clamp(min=-1e6))
-
-
-def _numbers(spec: ModelSpec) -> list[SquashedGaussian]:
-    return [leaf for leaf in spec.actions.leaves if isinstance(leaf, SquashedGaussian)]
-
-
-class _Whole:
-    """Sampled actions at all leaves."""
-
-    def __init__(self, parts: list[Sampled]) -> None:
-        self.actions = [part.action for part in parts]
-        total = parts[0].log_prob
-        for part in parts[1:]:
-            total = total + part.log_prob
-        self.log_prob = total
-
-
-def _sampled(spec: ModelSpec, dist_inputs: list[Tensor], draw: torch.Generator) -> _Whole:
-    parts = []
-    for leaf, inputs in zip(_numbers(spec), dist_inputs, strict=True):
-        normal = torch.randn((len(inputs), leaf.draws), generator=draw).to(inputs)
-        parts.append(leaf.sample(inputs, normal))
-    return _Whole(parts)
-
-
-def _modes(spec: ModelSpec, dist_inputs: list[Tensor]) -> list[Tensor]:
-    """Returns the actions of the means, each [B, …], with a gradient."""
-    nothing = [
-        inputs.new_zeros((len(inputs), leaf.draws)) for leaf, inputs in zip(_numbers(spec), dist_inputs, strict=True)
-    ]
-    parts = zip(_numbers(spec), dist_inputs, nothing, strict=True)
-    return [leaf.sample(inputs, normal).action for leaf, inputs, normal in parts]
 
 
 def _unit_entropy(leaf: object) -> float:

@@ -4,6 +4,7 @@ Behaviour cloning; MARWIL (Wang et al., 2018); CQL (Kumar et al., 2020), https:/
 (Kostrikov et al., 2022), https://arxiv.org/abs/2110.06169.
 """
 
+import math
 from dataclasses import dataclass
 
 import torch
@@ -72,6 +73,16 @@ def conservative_penalty(q: Tensor, action: Tensor, weight: Tensor, mask: Tensor
     """
     allowed = q if mask is None else q.masked_fill(~mask, torch.finfo(q.dtype).min)
     return (weight * (allowed.logsumexp(-1) - q.gather(1, action[:, None]).squeeze(1))).sum()
+
+
+def soft_maximum(q: Tensor, log_density: Tensor) -> Tensor:
+    """Returns an estimate of log ∫ exp(Q(s, a)) da out of sampled actions, [critics, B]; CQL(H), appendix F.
+
+    Args:
+      q: Values of K sampled actions, [critics, K, B].
+      log_density: Logarithm of the density that each was drawn from, [K, B].
+    """
+    return (q - log_density).logsumexp(1) - math.log(q.shape[1])
 
 
 def expectile_loss(error: Tensor, expectile: float, weight: Tensor) -> Tensor:

@@ -76,6 +76,13 @@ class Sac(FromTransitions):
     entropy_share: float = Field(0.3, ge=0, le=1)
     """Of choices alone: target entropy as a share of the largest one."""
 
+    conservative_coef: float = Field(0.0, ge=0)
+    """Weight of what the values of all actions exceed those of the recorded ones by (Kumar et al., 2020), for learning
+    from a source: what nobody did in the data is not believed in. 0 believes it."""
+
+    conservative_actions: int = Field(10, ge=1)
+    """Of real numbers: how many actions stand for all, of the policy and as many that are drawn evenly."""
+
     retrace_lambda: float | None = Field(None, ge=0, le=1)
     """Decay of Retrace (Munos et al., 2016): targets follow a trajectory for as long as the present policy would have
     acted so, out of a table of sequences, a queue or a source. null: they look one transition ahead."""
