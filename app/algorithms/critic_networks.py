@@ -101,10 +101,6 @@ class CriticNetworks:
         """Returns the values of all choices by the slow copies, [critics, B, A]."""
         return self._asked(self.target.network, observation, None)
 
-    def choices(self, observation: list[Tensor]) -> Tensor:
-        """Returns the values of all choices by each critic, [critics, B, A], with a gradient for the critics."""
-        return self._asked(self._module, observation, None)
-
     def judged(self, observation: list[Tensor], action: list[Tensor]) -> Tensor:
         """Returns values whose gradient reaches the action and stops at the critics, [critics, B]."""
         critics = cast("Criticised", self._inner).critics
