@@ -1,4 +1,4 @@
-"""CartPole that pays a thousand a tick, learned in this process by the shipped IMPALA; figures stand in the docs."""
+"""CartPole that pays a thousand a tick, learned in this process by IMPALA; docs/algorithms.md has the figures."""
 
 from typing import Any
 

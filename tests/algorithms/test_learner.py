@@ -268,9 +268,9 @@ def test_a_learner_finds_the_better_arm() -> None:
 class Workers:
     """Learners side by side in threads, whose sums and gradients meet as they do under DDP."""
 
-    def __init__(self, count: int, max_grad_norm: float = 1e9) -> None:
+    def __init__(self, count: int, max_grad_norm: float = 1e9, make: Callable[[], nn.Module] = small_policy) -> None:
         self.max_grad_norm = max_grad_norm
-        self.modules = [small_policy() for _ in range(count)]
+        self.modules = [make() for _ in range(count)]
         self._barrier = threading.Barrier(count, timeout=20)
         self._shared: list[Tensor] = [torch.empty(0)] * count
 
@@ -457,3 +457,14 @@ def test_advantages_that_are_normalised_know_no_scale_of_the_value() -> None:
         batch["reward"] = batch["reward"] * 1000
         learner_of(module, settings).update(batch, shuffle())
     torch.testing.assert_close(parameters_of(scaled.policy), parameters_of(plain.policy))
+
+
+def test_two_workers_share_the_scale_of_a_value() -> None:
+    workers, alone = Workers(2, make=lambda: ScaledPolicy(0.5)), ScaledPolicy(0.5)
+    batches = [batch_of(TICKS[:5], alone), batch_of(TICKS[5:], alone)]
+    found = workers.update(batches, SETTINGS)
+    expected = learner_of(alone).update(joined(batches), shuffle()).metrics
+    for metrics, module in zip(found, workers.modules, strict=True):
+        torch.testing.assert_close(parameters_of(module), parameters_of(alone), rtol=1e-5, atol=1e-6)
+        assert metrics == pytest.approx(expected, rel=1e-4, abs=1e-6)
+        assert metrics["value_deviation"] != 1.0

@@ -15,6 +15,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "values of actions": {"action": {"choices": 3}, "q": {"dueling": True, "noisy": True}, "normalise": True},
     "atoms": {"action": {"choices": 2}, "q": {"returns": {"kind": "categorical", "atoms": 5, "low": -1, "high": 1}}},
     "critics": {"action": {"shape": [2], "low": -1, "high": 1}, "critics": {"hidden": [4]}},
+    "a value at its own scale": {"action": {"choices": 2}, "popart": 0.1},
     "normalised": {"action": {"choices": 2}, "normalise": True, "memory": {"kind": "lstm", "units": 4}},
 }
 
