@@ -63,14 +63,15 @@ class HeldOut:
 
     def _measured(self, device: torch.device) -> dict[str, float]:
         sums: Counter[str] = Counter()
-        count = 0
+        counts: Counter[str] = Counter()
         for rows in islice(self._batches(), self._most):
             batch = {name: torch.from_numpy(column).to(device) for name, column in rows.items()}
             metrics = self._learner.update(batch, torch.Generator().manual_seed(0)).metrics
-            count += bool(metrics)
+            counts.update(metrics.keys())  # Not every batch has all of them, such as returns of episodes that ended.
             sums.update(metrics)  # Floats add up as counts do.
         left_out = ("grad_norm", "optimizer_steps")
-        return {f"held_out/{self._name}/{name}": total / count for name, total in sums.items() if name not in left_out}
+        means = {name: total / counts[name] for name, total in sums.items() if name not in left_out}
+        return {f"held_out/{self._name}/{name}": mean for name, mean in means.items()}
 
     def _batches(self) -> Iterator[Rows]:
         preprocess = self._aside.preprocess
