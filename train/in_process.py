@@ -15,7 +15,8 @@ from numpy.typing import NDArray
 from app.agents.json_arrays import everything_allowed
 from app.agents.outbox import Outbox
 from app.agents.unroll import Step, Unroll
-from app.config.algorithms import A2c, CustomAlgorithm, Ppo, Traced
+from app.config.algorithms import A2c, CustomAlgorithm, Ppo, Traced, learns_from_transitions
+from app.config.from_trajectories import Online
 from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig
 from app.errors import CheckpointError, ConfigError
@@ -191,12 +192,16 @@ def _trainer(config: ExperimentConfig) -> TrainerConfig:
     """Returns the one trainer.
 
     Raises:
-      ConfigError: There are several, or it does not learn from its own newest games.
+      ConfigError: There are several, it does not learn from its own newest games, or it has a teacher.
     """
     found = list(config.trainers.values())
     if len(found) == 1 and len(found[0].inputs) == 1:
         wanted = found[0].inputs[0]
-        if wanted.buffer is not None and isinstance(wanted.algorithm, Ppo | A2c | Traced | CustomAlgorithm):
+        algorithm = wanted.algorithm
+        if isinstance(algorithm, Online) and algorithm.teacher is not None:
+            raise ConfigError("in one process nobody finds a teacher, got algorithm.teacher; allowed there is null")
+        is_newest = isinstance(algorithm, Ppo | A2c | Traced | CustomAlgorithm)
+        if wanted.buffer is not None and is_newest and not learns_from_transitions(algorithm):
             return found[0]
     raise ConfigError(
         "in one process there is one trainer with one input, a buffer, and one of ppo, a2c, impala, appo and "

@@ -77,7 +77,7 @@ def gap(rule: SoftActorCritic) -> float:
     """Returns by how much critics prefer a recorded action, go = 3, to one that nobody did, go = -1.5."""
     module, rng = network(NUMBERS, hidden=(32, 32)), np.random.default_rng(0)
     learner = learner_of(module, rule)
-    for update in range(40):
+    for update in range(20):
         batch = steered(module, rng, 32)
         batch["action/go"] = torch.from_numpy(rng.normal(3, 0.1, (32, 1)).astype(np.float32))
         learner.update(batch | {"reward": torch.zeros(32)}, shuffle(update))

@@ -61,6 +61,19 @@ def test_a_config_that_needs_a_ring_is_refused(tmp_path: Path) -> None:
         objective(load(RL, [inputs]), Trial("one", tmp_path, 1))
 
 
+def test_a_teacher_is_refused_where_nobody_finds_it(tmp_path: Path) -> None:
+    with pytest.raises(ConfigError, match=r"got algorithm\.teacher; allowed there is null"):
+        objective(config("trainers.main.inputs.0.algorithm.teacher.checkpoint=clones/x"), Trial("one", tmp_path, 1))
+
+
+def test_an_algorithm_of_ones_own_is_tried_out(tmp_path: Path) -> None:
+    own = "{kind: custom, factory: 'tests.algorithms.test_custom:Idle', minibatch_rows: 64}"
+    inputs = f"trainers.main.inputs=[{{buffer: rollouts, batch_rows: 128, algorithm: {own}}}]"
+    trial = Trial("one", tmp_path, 2)
+    objective(load(RL, ["launch.simulator.games=4", inputs]), trial)
+    assert [updates for updates, _ in trial.reports] == [2]
+
+
 def config(*overrides: str) -> ExperimentConfig:
     return load(RL, [*SMALL, *overrides])
 
