@@ -4,11 +4,9 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
 from torch import Tensor
 
 import app.algorithms.critic_rules
-import app.algorithms.dqn
 import app.algorithms.estimators
 import app.algorithms.imitation
 import app.algorithms.q_learner
@@ -16,7 +14,6 @@ import app.algorithms.sac
 import app.models.question
 from app.algorithms.actor_critic import ActorCritic
 from app.algorithms.ppo import ClippedPolicy
-from app.types import RowKind
 
 from .short import A2C, APPO, BC, CQL, DQN, IMPALA, IQL, LOCKS, PPO, SAC, Short
 
@@ -51,13 +48,9 @@ def advantage_negated(loss: Function) -> Function:
     return faulty
 
 
-def never_terminated(gae: Function) -> Function:
-    """Return estimator: behind the end of a game its value goes on."""
-
-    def faulty(reward: Any, value: Any, kind: Any, *more: float) -> Any:
-        return gae(reward, value, np.where(kind == RowKind.TERMINATED, RowKind.FULL, kind), *more)
-
-    return faulty
+def short_sighted(gae: Function) -> Function:
+    """Return estimator: what comes after the next reward does not count."""
+    return lambda reward, value, kind, gamma, lambda_: gae(reward, value, kind, 0.0, lambda_)
 
 
 def rewards_negated(gae: Function) -> Function:
@@ -68,6 +61,11 @@ def rewards_negated(gae: Function) -> Function:
 def never_terminated_trace(vtrace: Function) -> Function:
     """V-trace: behind the end of a game its value goes on."""
     return lambda reward, discount, *more: vtrace(reward, discount * 0 + discount.max(), *more)
+
+
+def short_sighted_trace(vtrace: Function) -> Function:
+    """V-trace: what comes after the next reward does not count."""
+    return lambda reward, discount, *more: vtrace(reward, discount * 0, *more)
 
 
 def trace_negated(vtrace: Function) -> Function:
@@ -83,11 +81,6 @@ def trace_negated(vtrace: Function) -> Function:
 def always_discounted(target: Function) -> Function:
     """Q-learning: a terminated game is worth something behind its end."""
     return lambda batch, *more: target(batch._replace(discount=batch.discount * 0 + batch.discount.max()), *more)
-
-
-def worst(greedy: Function) -> Function:
-    """Q-learning: the worst action is taken for the best one."""
-    return lambda q, mask=None: greedy(-q, mask)
 
 
 def reward_negated(target: Function) -> Function:
@@ -114,16 +107,17 @@ def without_masks(stacked: Function) -> Function:
 
 MUTANTS = (
     Mutant("ppo: policy loss has the wrong sign", ClippedPolicy, "__call__", advantage_negated, PPO),
-    Mutant("gae: no end is an end", app.algorithms.estimators, "gae", never_terminated, PPO),
+    Mutant("gae: later rewards do not count", app.algorithms.estimators, "gae", short_sighted, PPO),
     Mutant("gae: rewards are costs", app.algorithms.estimators, "gae", rewards_negated, PPO),
     Mutant("a2c: policy loss has the wrong sign", ActorCritic, "__call__", advantage_negated, A2C),
-    Mutant("a2c, gae: no end is an end", app.algorithms.estimators, "gae", never_terminated, A2C),
-    Mutant("impala, v-trace: no end is an end", app.algorithms.estimators, "vtrace", never_terminated_trace, IMPALA),
+    Mutant("a2c, gae: later rewards do not count", app.algorithms.estimators, "gae", short_sighted, A2C),
+    Mutant(
+        "impala, v-trace: later rewards do not count", app.algorithms.estimators, "vtrace", short_sighted_trace, IMPALA
+    ),
     Mutant("impala, v-trace: advantages are negated", app.algorithms.estimators, "vtrace", trace_negated, IMPALA),
     Mutant("appo, v-trace: no end is an end", app.algorithms.estimators, "vtrace", never_terminated_trace, APPO),
     Mutant("appo: policy loss has the wrong sign", ClippedPolicy, "__call__", advantage_negated, APPO),
     Mutant("dqn: no end is an end", app.algorithms.q_learner, "double_q_target", always_discounted, DQN),
-    Mutant("dqn: the target is that of the worst action", app.algorithms.dqn, "greedy", worst, DQN),
     Mutant("dqn: rewards are costs", app.algorithms.q_learner, "double_q_target", reward_negated, DQN),
     Mutant("sac: policy loss has the wrong sign", app.algorithms.sac, "policy_loss_discrete", negated, SAC),
     Mutant("sac: temperature loss has the wrong sign", app.algorithms.sac, "temperature_loss", negated, SAC),

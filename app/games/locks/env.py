@@ -12,7 +12,7 @@ ENV_ID: Final = "sparring/Locks-v0"
 LOCKS: Final = 6
 
 
-class Locks(gymnasium.Env[NDArray[np.float32], np.int64]):
+class Locks(gymnasium.Env[NDArray[np.float32], Any]):
     """Six locks, each to be opened once; it pays to open the one of the smallest number that is still closed.
 
     An observation is which locks are closed, 1 or 0, and behind it their numbers in [0, 1], both [6]. A move opens a
@@ -38,7 +38,7 @@ class Locks(gymnasium.Env[NDArray[np.float32], np.int64]):
         self._numbers = self.np_random.permutation(LOCKS) / (LOCKS - 1)
         return self._seen(), self._info()
 
-    def step(self, action: int | np.int64) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
+    def step(self, action: int) -> tuple[NDArray[np.float32], float, bool, bool, dict[str, Any]]:
         """Opens a lock."""
         if not self._closed[action]:
             self.illegal_moves += 1
