@@ -24,17 +24,17 @@ def learned(popart: str, *changes: str) -> float:
 
 
 def test_without_a_scale_large_rewards_drown_the_policy() -> None:
-    assert learned("null") < 100
+    assert learned("null") < 80
 
 
 def test_popart_learns_them() -> None:
-    assert learned("0.02") > 150
+    assert learned("0.02") > 80
 
 
 def test_normalised_rewards_are_learned() -> None:
-    assert learned("null", "trainers.main.inputs.0.rewards={normalise: true}") > 200
+    assert learned("null", "trainers.main.inputs.0.rewards={normalise: true}") > 120
 
 
 def test_upgoing_returns_with_a_value_of_their_own_lambda_learn_them() -> None:
     own = ("upgo_coef=1.0", "value_lambda=0.8")
-    assert learned("0.02", *(f"trainers.main.inputs.0.algorithm.{one}" for one in own)) > 200
+    assert learned("0.02", *(f"trainers.main.inputs.0.algorithm.{one}" for one in own)) > 120
