@@ -26,6 +26,24 @@ class Position:
         """Returns the empty board."""
         return cls(np.zeros((ROWS, COLUMNS), np.int8))
 
+    @classmethod
+    def of_planes(cls, planes: NDArray[np.generic]) -> "Position":
+        """Returns the position that ``planes`` show, in which the game goes on.
+
+        Args:
+          planes: See ``planes``, [2, rows, columns].
+
+        Raises:
+          ValueError: They hold something other than 0 and 1, two stones in one place, or a stone that hangs in the air.
+        """
+        if planes.shape != (2, ROWS, COLUMNS) or not np.isin(planes, (0, 1)).all():
+            raise ValueError(f"planes are {planes.shape}; allowed are 0 and 1 in {(2, ROWS, COLUMNS)}")
+        mine, others = planes.astype(np.int8)
+        filled = mine + others
+        if filled.max() > 1 or np.diff(filled, axis=0).max() > 0:
+            raise ValueError("planes show two stones in one place, or one that hangs in the air; row 0 is the lowest")
+        return cls(mine - others)
+
     @property
     def legal(self) -> NDArray[np.bool_]:
         """Returns which columns take a stone, bool [columns]; none does when the game is over."""
@@ -35,6 +53,11 @@ class Position:
     def over(self) -> bool:
         """Tells whether the game is over."""
         return self.lost or bool(self.stones[-1].all())
+
+    @property
+    def outcome(self) -> float:
+        """Returns what a game that is over brings whoever would move: -1 a loss, 0 a draw; nobody wins by waiting."""
+        return -1.0 if self.lost else 0.0
 
     def play(self, column: int) -> "Position":
         """Returns the position behind a move, seen by the other player.

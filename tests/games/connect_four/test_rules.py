@@ -86,3 +86,30 @@ def _line_of(stones: np.ndarray, player: int) -> bool:
                 if all(0 <= y < ROWS and 0 <= x < COLUMNS and mine[y, x] for y, x in places):
                     return True
     return False
+
+
+def test_planes_lead_back_to_their_position() -> None:
+    for position in (Position.first(), after(3), after(3, 3, 2, 0)):
+        for dtype in (np.float32, np.uint8, bool):
+            shown = Position.of_planes(position.planes().astype(dtype))
+            np.testing.assert_array_equal(shown.stones, position.stones)
+            assert shown.stones.dtype == np.int8
+
+
+def test_planes_that_no_game_shows_are_refused() -> None:
+    floating, doubled = np.zeros((2, ROWS, COLUMNS)), np.zeros((2, ROWS, COLUMNS))
+    floating[0, 1, 0] = 1
+    doubled[:, 0, 0] = 1
+    for planes in (floating, doubled):
+        with pytest.raises(ValueError, match="hangs in the air"):
+            Position.of_planes(planes)
+    for planes in (np.full((2, ROWS, COLUMNS), 0.5), np.zeros((2, COLUMNS, ROWS)), np.zeros(3)):
+        with pytest.raises(ValueError, match="allowed are 0 and 1"):
+            Position.of_planes(planes)
+
+
+def test_an_end_is_worth_a_loss_or_a_draw_to_whoever_would_move() -> None:
+    assert after(0, 6, 1, 6, 2, 6, 3).outcome == -1
+    drawn = after(*[c for pair in ((0, 1), (2, 3), (4, 5)) for c in (*(pair * 3), *(pair[::-1] * 3))], *[6] * 6)
+    assert drawn.over
+    assert drawn.outcome == 0
