@@ -33,8 +33,9 @@ def puct(priors: Floats, visits: Floats, totals: Floats, rate: float) -> Floats:
 def legal_priors(priors: NDArray[np.floating], legal: NDArray[np.bool_]) -> Floats:
     """Returns priors that are 0 where an action is not legal and add up to 1, [A]; alike where none is left."""
     left = np.where(legal, priors, 0).astype(np.float64)
-    total = left.sum()
-    return np.divide(left, total) if total > 0 else np.divide(legal, legal.sum(), dtype=np.float64)
+    weights = left if left.any() else legal.astype(np.float64)
+    found: Floats = weights / weights.sum()
+    return found
 
 
 def noisy_priors(
