@@ -11,7 +11,7 @@ from app.algorithms.normalising import value_scale
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.shaping import make_shaping
 from app.algorithms.stepper import Still
-from app.config.algorithms import Algorithm, CustomAlgorithm, learns_from_transitions
+from app.config.algorithms import Algorithm, AlphaZero, CustomAlgorithm, learns_from_transitions
 from app.config.from_trajectories import Online
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.problems import Problems, combined, config_error
@@ -204,7 +204,7 @@ def untrainable(algorithm: Algorithm, module: nn.Module) -> str | None:
         case Online() if len(spec.states) and (algorithm.teacher is not None or algorithm.first_policy_coef):
             return "teacher and first_policy_coef compare single ticks, and it carries a state"
         case _:
-            return policy_problem(spec)
+            return policy_problem(spec, towards_target=isinstance(algorithm, AlphaZero))
 
 
 def _custom_problem(algorithm: CustomAlgorithm, module: nn.Module) -> str | None:

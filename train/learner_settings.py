@@ -19,7 +19,7 @@ from app.algorithms.target_network import TargetSettings
 from app.algorithms.traced_critics import Retrace
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
-from app.config.algorithms import A2c, Appo, Bc, Impala, Marwil, Ppo, TrajectoryAlgorithm
+from app.config.algorithms import A2c, AlphaZero, Appo, Bc, Impala, Marwil, Ppo, TrajectoryAlgorithm
 from app.config.from_trajectories import Online, Sequential
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
 from app.config.training import TrainInput
@@ -42,6 +42,7 @@ def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int) -> PolicyS
         largest_kl=algorithm.largest_kl if isinstance(algorithm, Ppo | Appo) else None,
         running_scale=algorithm.scale_share if isinstance(algorithm, Marwil) else None,
         anchors=_anchors(algorithm),
+        towards_target=isinstance(algorithm, AlphaZero),
     )
 
 
@@ -154,5 +155,5 @@ def _loss(algorithm: TrajectoryAlgorithm) -> PolicyLoss:
         case Marwil():
             scale, largest = algorithm.advantage_scale, algorithm.largest_weight
             return Cloning(scale, largest, algorithm.value_coef, algorithm.entropy_coef)
-        case Bc():
+        case Bc() | AlphaZero():
             return Cloning(0.0, 1.0, algorithm.value_coef, algorithm.entropy_coef)

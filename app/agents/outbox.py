@@ -7,7 +7,7 @@ from typing import Any, Final
 import numpy as np
 
 from app.agents.unroll import Row
-from app.models.columns import nested_parts
+from app.models.columns import nested_parts, target_columns
 from app.models.spec import ModelSpec
 from app.replay.rows import row_dtypes
 from app.types import Rows
@@ -29,6 +29,7 @@ class Outbox:
         """
         self._dtypes = row_dtypes(spec)
         self._nested = {name: part for name, part in nested_parts(spec).items() if len(part)}
+        self._targets = target_columns(spec)
         self._push_rows = push_rows
         self._full = full
         self._rows: list[Row] = []
@@ -55,4 +56,6 @@ class Outbox:
         for name, part in self._nested.items():
             leaves = zip(*map(part.flatten, fields[name]), strict=True)
             columns |= dict(zip(part.columns(name), leaves, strict=True))
+        for name, choices in self._targets.items():  # Zeros teach nothing: no search has judged these rows.
+            columns[name] = [np.zeros(choices) if target is None else target for target in fields[name]]
         return {name: np.array(columns[name], dtype) for name, (dtype, _) in self._dtypes.items()}

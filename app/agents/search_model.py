@@ -93,7 +93,8 @@ class SearchModel(Generic[S]):
         else:
             policy = visit_policy(search.visits, self._temperature)
             action = _drawn(policy, rng.random())
-        return Decision(action, float(np.log(policy[action])), search.value, version)
+        target = visit_policy(search.visits, 1).astype(np.float32)
+        return Decision(action, float(np.log(policy[action])), search.value, version, policy_target=target)
 
     async def forward(self, observation: Any, state: Any = None, version: Version | None = None) -> Output:
         """Returns what the network answers, without a search; see ``Model``."""

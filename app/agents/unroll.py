@@ -38,6 +38,8 @@ class Row(NamedTuple):
     version: int
     episode: int
     tick: int
+    policy_target: Any = None
+    """How probable each choice ought to be, [choices]; None where no search found it."""
 
 
 class Watch(Protocol):
@@ -158,8 +160,8 @@ class Unroll:
         columns: Tree = {name: _column([row[at] for row in self._rows]) for at, name in enumerate(Row._fields)}
         pending: Tree = None
         if self._pending is not None:
-            observation, mask, (action, log_prob, value, version, after), state = self._pending
-            pending = [observation, mask, action, log_prob, value, *version, after, state]
+            observation, mask, (action, log_prob, value, version, after, target), state = self._pending
+            pending = [observation, mask, action, log_prob, value, *version, after, target, state]
         return {
             "episode": self._episode,
             "tick": self._tick,
@@ -175,16 +177,16 @@ class Unroll:
         self._state = held["state"]
         self._rows = [Row(*values) for values in zip(*map(_values, held["columns"].values()), strict=True)]
         if held["pending"] is not None:
-            observation, mask, action, log_prob, value, generation, number, after, state = held["pending"]
-            decision = Decision(action, log_prob, value, Version(generation, number), after)
+            observation, mask, action, log_prob, value, generation, number, after, target, state = held["pending"]
+            decision = Decision(action, log_prob, value, Version(generation, number), after, target)
             self._pending = Step(observation, mask, decision, state)
 
     def _row(self, step: Step, reward: float, kind: RowKind) -> Row:
-        action, log_prob, value, version, _ = step.decision
+        action, log_prob, value, version, _, target = step.decision
         weight = 1.0 if kind is RowKind.STEP else 0.0
         return Row(
             step.observation, action, step.mask, step.state, reward, log_prob, value, int(kind), weight,
-            version.generation, version.number, self._episode, self._tick,
+            version.generation, version.number, self._episode, self._tick, target,
         )  # fmt: skip
 
 

@@ -7,6 +7,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor, nn
 
+from app.algorithms.alpha_zero import expected_log_prob
 from app.algorithms.anchors import Anchors, AnchorSettings, Answered
 from app.algorithms.appraisal import Appraisal, AppraisalSettings, Appraised
 from app.algorithms.contract import Learned, taken
@@ -47,11 +48,17 @@ class PolicySettings:
     nothing."""
     anchors: AnchorSettings = field(default_factory=AnchorSettings)
     """Which policies it is kept near."""
+    towards_target: bool = False
+    """Whether the policy learns the rows' ``policy_target`` in place of the action that was taken."""
 
 
-def policy_problem(spec: ModelSpec) -> str | None:
+def policy_problem(spec: ModelSpec, *, towards_target: bool = False) -> str | None:
     """Returns why ``PolicyLearner`` cannot train a model; None where it can."""
-    return None if spec.is_policy else "it is no policy: its spec has outputs and no action"
+    if not spec.is_policy:
+        return "it is no policy: its spec has outputs and no action"
+    if towards_target and not spec.policy_target:
+        return "its rows carry no target of a search; set policy_target: true in its kwargs"
+    return None
 
 
 class PolicyLearner:
@@ -84,7 +91,7 @@ class PolicyLearner:
         Raises:
           ValueError: It cannot learn such a model.
         """
-        problem = policy_problem(spec)
+        problem = policy_problem(spec, towards_target=settings.towards_target)
         if problem is None and len(spec.states) and settings.sequences is None:
             problem = "it carries a state, and the settings do not say how its trajectories are cut"
         if problem:
@@ -157,9 +164,16 @@ class PolicyLearner:
     def _terms(self, given: "_Given", said: Said) -> dict[str, Tensor]:
         """Returns the sums of a minibatch by name."""
         worth, value = given.appraised.worth.at(said.rows), said.value / given.appraised.value_unit
-        terms = self._settings.loss(said.log_prob, said.entropy, value, worth)._asdict()
+        terms = self._settings.loss(self._likelihood(given.played, said), said.entropy, value, worth)._asdict()
         more = self._anchors.terms(given.answered, given.played, said, self._updates)
         return terms | more | ({"total": terms["total"] + more["anchor"]} if more else {})
+
+    def _likelihood(self, played: PolicyBatch, said: Said) -> Tensor:
+        """Returns what is to become likely, as a log-probability, [M]: the actions taken, or what a search found."""
+        if not self._settings.towards_target:
+            return said.log_prob
+        (logits,), (mask,) = said.dist_inputs, played.masks_at(said.rows)
+        return expected_log_prob(logits, played.columns["policy_target"][said.rows], mask)
 
     def _has_gone_too_far(self, terms: Mapping[str, Tensor], size: float) -> bool:
         largest = self._settings.largest_kl

@@ -111,6 +111,24 @@ class Marwil(FromTrajectories):
     """Weight of the entropy bonus."""
 
 
+class AlphaZero(FromTrajectories):
+    """AlphaZero (Silver et al., 2018): the policy learns the visits of a search, the value how the game ended."""
+
+    kind: Literal["alpha_zero"] = "alpha_zero"
+
+    gamma: float = Field(1.0, gt=0, le=1)
+    """Discount per tick; 1 learns the outcome itself."""
+
+    gae_lambda: float = Field(1.0, ge=0, le=1)
+    """Mixing of one-step (0) and Monte Carlo (1) returns in the targets of the value; 1 learns from the outcome."""
+
+    value_coef: float = Field(2.0, ge=0)
+    """Weight of half the squared error of the value; 2 is the paper's."""
+
+    entropy_coef: float = Field(0.0, ge=0)
+    """Weight of the entropy bonus; the paper has none."""
+
+
 class CustomAlgorithm(Sequential):
     """An algorithm of your own."""
 
@@ -133,7 +151,7 @@ def _kind(value: object) -> object:
     return value.get("kind", "ppo") if isinstance(value, dict) else getattr(value, "kind", "ppo")
 
 
-TrajectoryAlgorithm = Ppo | A2c | Impala | Appo | Bc | Marwil
+TrajectoryAlgorithm = Ppo | A2c | Impala | Appo | Bc | Marwil | AlphaZero
 
 Algorithm = Annotated[
     Annotated[Ppo, Tag("ppo")]
@@ -142,6 +160,7 @@ Algorithm = Annotated[
     | Annotated[Appo, Tag("appo")]
     | Annotated[Bc, Tag("bc")]
     | Annotated[Marwil, Tag("marwil")]
+    | Annotated[AlphaZero, Tag("alpha_zero")]
     | Annotated[Dqn, Tag("dqn")]
     | Annotated[Cql, Tag("cql")]
     | Annotated[Sac, Tag("sac")]

@@ -50,6 +50,8 @@ class Decision(NamedTuple):
     version: Version
     state: Any = None
     """State after this tick, nested like the model's; None without one."""
+    policy_target: NDArray[np.float32] | None = None
+    """How probable each choice ought to be, [choices], where a search found it; else None."""
 
 
 @dataclass(slots=True, eq=False)  # Made in half the time of a named tuple.

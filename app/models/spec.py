@@ -44,6 +44,8 @@ class ModelSpec:
     """What it carries from one tick to the next; None where each tick stands alone. A game begins with zeros."""
     outputs: Nested[ArraySpec] | None = None
     """What a model that is no policy answers."""
+    policy_target: bool = False
+    """Whether its rows carry how probable each choice ought to be, as a search found; of a policy of one choice."""
 
     inputs: Structure[ArraySpec] = field(init=False, repr=False, compare=False)
     """``observation`` by leaves."""
@@ -60,6 +62,8 @@ class ModelSpec:
         if (self.action is None) == (self.outputs is None):
             raise ValueError("a model spec needs an action, where it is a policy's, or outputs, and not both")
         actions: Structure[Distribution] = Structure(self.action)
+        if self.policy_target and not (actions.single and actions.leaves[0].choices and not actions.leaves[0].shape):
+            raise ValueError(f"a model spec with policy_target needs one choice as its action, got {self.action}")
         answers: Nested[ArraySpec] | None = self.outputs
         if answers is None:
             dist_inputs = actions.unflatten([ArraySpec((leaf.inputs,)) for leaf in actions.leaves])

@@ -26,8 +26,9 @@ class SearchSettings:
 
     simulations: int
     """Visits of the root's actions."""
-    batch: int = 8
-    """Most leaves that are evaluated at once."""
+    batch: int = 1
+    """Most leaves that are evaluated at once; 1 is the plain search. More ask the network less often, and see less: a
+    leaf is chosen without knowing those beside it, which only many simulations make good."""
     exploration_init: float = 1.25
     """c_init: how much priors count."""
     exploration_base: float = 19_652.0

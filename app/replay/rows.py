@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from app.models.columns import mask_columns
+from app.models.columns import mask_columns, target_columns
 from app.models.distributions.distribution import Distribution
 from app.models.spec import ArraySpec, ModelSpec
 from app.nested import Structure
@@ -13,8 +13,9 @@ def row_dtypes(spec: ModelSpec) -> dict[str, tuple[np.dtype[np.generic], tuple[i
     """Returns dtype and shape of one row in each column.
 
     ``weight`` is 1 for a step to learn from and 0 for a bootstrap row; ``episode`` and ``tick`` make a row unique;
-    ``action_mask`` is 1 where the choice was allowed; ``state`` is that before the tick. Where observation, action or
-    state are nested, each leaf is a column of its own, such as ``observation/units``.
+    ``action_mask`` is 1 where the choice was allowed; ``state`` is that before the tick; ``policy_target``, where the
+    spec announces it, is how probable each choice ought to be, and 0 throughout where no search judged the row. Where
+    observation, action or state are nested, each leaf is a column of its own, such as ``observation/units``.
     """
     scalar: tuple[int, ...] = ()
     return {
@@ -31,6 +32,7 @@ def row_dtypes(spec: ModelSpec) -> dict[str, tuple[np.dtype[np.generic], tuple[i
         "version": (np.dtype(np.int32), scalar),
         "episode": (np.dtype(np.int64), scalar),
         "tick": (np.dtype(np.int32), scalar),
+        **{name: (np.dtype(np.float32), (choices,)) for name, choices in target_columns(spec).items()},
     }
 
 

@@ -11,7 +11,18 @@ from app.plugins import load_plugin
 from app.sources.fitting import Field, fitted
 from app.types import Rows
 
-OURS: Final = ("reward", "log_prob", "value", "kind", "weight", "generation", "version", "episode", "tick")
+OURS: Final = (
+    "reward",
+    "log_prob",
+    "value",
+    "kind",
+    "weight",
+    "generation",
+    "version",
+    "episode",
+    "tick",
+    "policy_target",
+)
 """Columns that a function may leave out, which stay as they were."""
 
 

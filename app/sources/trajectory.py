@@ -11,9 +11,20 @@ from app.sources.fitting import Field, fitted
 from app.sources.stored import NEXT_OBSERVATION, Columns, Stored
 from app.types import RowKind, Rows
 
-FILLED = ("action_mask", "state", "log_prob", "value", "weight", "generation", "version", "episode", "tick")
+FILLED = (
+    "action_mask",
+    "state",
+    "log_prob",
+    "value",
+    "weight",
+    "generation",
+    "version",
+    "episode",
+    "tick",
+    "policy_target",
+)
 """Parts that may be missing: everything is allowed, and numbers are 0; steps weigh 1 and are counted."""
-NOTHING_DONE = ("reward", "log_prob", "value", "weight")
+NOTHING_DONE = ("reward", "log_prob", "value", "weight", "policy_target")
 """Columns that are 0 in a bootstrap row."""
 
 

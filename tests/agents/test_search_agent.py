@@ -1,20 +1,24 @@
 """An agent that looks ahead, from start to stop."""
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 
 from app.agents.agent import AgentContext
+from app.agents.outbox import Outbox
 from app.agents.search_agent import SearchAgent
 from app.agents.unroll import Row, Unroll
 from app.errors import BadPayloadError, PluginError, SparringError
 from app.games.connect_four.rules import Position
+from app.replay.rows import row_dtypes
 from app.seeding import Draws
 from app.sessions.blackboard import Board
 from app.sessions.game import Game
 from app.sessions.session import EndCause
-from app.types import Purpose, RowKind
+from app.types import Purpose, RowKind, Rows
+from app.wire.trees import pack, unpack
 from tests.agents.test_search_model import Judge, after
 
 POSITION = "app.games.connect_four.rules:Position"
@@ -37,9 +41,8 @@ class Play:
         return int(answer["action"])
 
 
-@pytest.mark.parametrize("purpose", [Purpose.EVALUATE])
-async def test_an_evaluated_game_is_played_by_the_most_visited_actions(purpose: Purpose) -> None:
-    play = Play(purpose)
+async def test_an_evaluated_game_is_played_by_the_most_visited_actions() -> None:
+    play = Play(Purpose.EVALUATE)
     await play.agent.on_start(None)
     assert await play.tick(after(0, 6, 1, 6, 2, 6)) == 3
     assert await play.tick(after(0, 6, 1, 6, 3)) == 2
@@ -56,6 +59,36 @@ async def test_a_trained_game_becomes_rows_with_the_searchs_log_probabilities_an
     assert [row.kind for row in rows] == [RowKind.STEP, RowKind.TERMINATED]
     assert (rows[0].action, rows[0].reward, rows[0].log_prob) == (3, 1.0, 0.0)
     assert rows[0].value > 0.5
+
+
+async def test_the_visits_travel_with_the_rows_to_the_learner_and_to_another_process() -> None:
+    play, other = Play(), Play()
+    await play.agent.on_start(None)
+    await play.tick(after())
+    await play.tick(after(0, 6, 1, 6, 2, 6))
+    await other.agent.load_state_dict(unpack(pack(play.agent.state_dict())))
+    end = after(0, 6, 1, 6, 2, 6, 3).planes().tolist()
+    columns: list[Rows] = []
+    for one in (play, other):
+        await one.agent.on_episode({"observation": end, "reward": 1.0, "terminated": True}, EndCause.STOP)
+        outbox = Outbox(replace(one.model.spec, policy_target=True), 100, lambda: None)
+        outbox.add(one.emitted[0])
+        columns.append(outbox.take())
+    target = columns[0]["policy_target"]
+    assert (target.shape, target.dtype) == ((3, 7), np.float32)
+    np.testing.assert_allclose(target.sum(axis=1), [1, 1, 0], atol=1e-6)  # The last is a bootstrap row.
+    assert target[1].argmax() == 3
+    np.testing.assert_array_equal(columns[1]["policy_target"], target)
+
+
+async def test_rows_of_a_model_without_a_target_stay_as_they_were() -> None:
+    play = Play()
+    await play.agent.on_start(None)
+    await play.tick(after())
+    await play.agent.on_episode({"observation": after(3).planes().tolist(), "terminated": True}, EndCause.STOP)
+    outbox = Outbox(play.model.spec, 100, lambda: None)
+    outbox.add(play.emitted[0])
+    assert set(outbox.take()) == set(row_dtypes(play.model.spec))
 
 
 async def test_noise_comes_in_training_alone() -> None:

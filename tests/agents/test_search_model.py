@@ -59,8 +59,8 @@ def after(*columns: int) -> Position:
 
 
 def searching(judge: Judge | None = None, simulations: int = 60, *, temperature: float = 1, noisy: bool = False) -> Any:
-    found = SearchModel(judge or Judge(), Position, SearchSettings(simulations), temperature, noisy=noisy)
-    return found
+    chosen = SearchSettings(simulations, batch=8)
+    return SearchModel(judge or Judge(), Position, chosen, temperature, noisy=noisy)
 
 
 async def test_the_best_action_wins_in_one() -> None:
@@ -74,7 +74,7 @@ async def test_the_decision_bears_the_version_that_judged_the_root_and_a_pinned_
     judge = Judge()
     assert (await searching(judge).decide(Question(after().planes(), GREEDY))).version == Version(1, 1)
     assert judge.rows[0] == 1
-    assert 1 + 60 == sum(judge.rows)  # No game ends within two moves, so each simulation asks.
+    assert sum(judge.rows) == 1 + 60  # No game ends within two moves, so each simulation asks.
     assert max(judge.rows) <= 8
     pinned = Judge()
     decision = await searching(pinned).decide(Question(after().planes(), GREEDY, None, Version(1, 57)))
@@ -87,6 +87,16 @@ async def test_the_log_probability_is_that_of_the_visits() -> None:
     decision = await searching(Judge((0, 0, 5, 0, 0, 0, 0), value=0.5), 1).decide(Question(after().planes(), [0.3]))
     assert (decision.action, decision.log_prob) == (2, 0.0)
     assert decision.value == pytest.approx((0.5 - 0.5) / 2)
+
+
+async def test_the_target_is_the_share_of_the_visits_whatever_the_temperature() -> None:
+    # Two columns share two simulations: the first, which loses nothing, and the other of equal prior.
+    judge = Judge((5, 5, -90, -90, -90, -90, -90), value=0.5)
+    for temperature in (0, 1):
+        model = SearchModel(judge, Position, SearchSettings(2), temperature, noisy=False)
+        decision = await model.decide(Question(after().planes(), [0.3]))
+        assert decision.policy_target is not None
+        assert decision.policy_target.tolist() == [0.5, 0.5, 0, 0, 0, 0, 0]
 
 
 async def test_values_beyond_an_outcome_are_taken_as_one() -> None:

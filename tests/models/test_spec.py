@@ -1,6 +1,10 @@
+from typing import Any
+
 import pytest
 
-from app.models.spec import spec_hash
+from app.models.distributions.categorical import Categorical
+from app.models.distributions.gaussian import Gaussian
+from app.models.spec import ArraySpec, ModelSpec, spec_hash
 from tests.small_policy import discrete
 
 
@@ -34,3 +38,10 @@ def test_every_part_of_a_model_shows_in_the_hash() -> None:
 
 def test_the_hash_is_the_same_in_every_process() -> None:
     assert spec_hash(discrete((4,), 2), {"a": (1, 2)}) == "9c3266a08d9f84d8"
+
+
+@pytest.mark.parametrize("action", [Gaussian((2,)), {"a": Categorical(2), "b": Categorical(2)}, None])
+def test_a_target_of_anything_but_one_choice_is_refused(action: Any) -> None:
+    outputs = ArraySpec(()) if action is None else None
+    with pytest.raises(ValueError, match="needs one choice"):
+        ModelSpec(ArraySpec((1,)), action, outputs=outputs, policy_target=True)

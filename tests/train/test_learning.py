@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 from app.algorithms.critic_learner import CriticLearner
 from app.algorithms.learner import PolicyLearner
 from app.algorithms.q_learner import QLearner
-from app.config.algorithms import Algorithm, TrajectoryAlgorithm
+from app.config.algorithms import Algorithm, AlphaZero, TrajectoryAlgorithm
 from app.config.off_policy import TransitionAlgorithm
 from app.model_check import untrainable
 from app.models.module import spec_of
@@ -27,13 +27,14 @@ MODELS: dict[str, dict[str, Any]] = {
     **{key: {"action": {"choices": 2}, "critics": {"hidden": [4]}} for key in ("sac", "iql")},
     **{key: {"action": NUMBERS, "critics": {"hidden": [4]}} for key in ("td3", "ddpg")},
 }
+TARGETED = {"action": {"choices": 2}, "policy_target": True}
 KINDS = [each.model_fields["kind"].default for each in get_args(TrajectoryAlgorithm) + get_args(TransitionAlgorithm)]
 LEARNERS = {**dict.fromkeys(("dqn", "cql"), QLearner), **dict.fromkeys(("sac", "iql", "td3", "ddpg"), CriticLearner)}
 
 
 def module_for(kind: str) -> torch.nn.Module:
     torch.manual_seed(0)
-    wanted = MODELS.get(kind, {"action": {"choices": 2}})
+    wanted = MODELS.get(kind, TARGETED if kind == "alpha_zero" else {"action": {"choices": 2}})
     return build({"shape": [3]}, encoder={"kind": "mlp", "hidden": [4]}, **wanted)
 
 
@@ -65,3 +66,9 @@ def test_an_algorithm_learns_from_what_its_buffer_hands_out(kind: str) -> None:
     assert (learned.priorities is not None) == (kind in MODELS)
     assert any(not torch.equal(x, y) for x, y in zip(before, module.parameters(), strict=True))
     learner.load_state_dict(learner.state_dict())
+
+
+def test_a_model_whose_rows_carry_no_target_cannot_be_trained_by_alpha_zero() -> None:
+    problem = untrainable(AlphaZero(), module_for("ppo"))
+    assert problem is not None
+    assert "set policy_target: true" in problem

@@ -58,6 +58,7 @@ class Policy(nn.Module):
             observation,
             leaves.unflatten([leaf.distribution for leaf in leaves.leaves]),
             None if self.memory is None else {name: ArraySpec((self.memory.units,)) for name in self.memory.parts},
+            policy_target=config.policy_target,
         )
 
     def forward(self, observation: Any, state: dict[str, Tensor] | None = None) -> PolicyOutput:

@@ -186,6 +186,9 @@ class PolicyConfig(Config):
     head_gain: float = Field(0.01, gt=0)
     """Scale of the action heads' first weights; a small one makes the first policy nearly indifferent."""
 
+    policy_target: bool = False
+    """Whether rows carry the visits of a search, for ``alpha_zero`` to learn from."""
+
     q: QConfig | None = None
     """Values of actions in place of the policy; null: a policy."""
 
@@ -196,4 +199,6 @@ class PolicyConfig(Config):
     def _values_something_once(self) -> "PolicyConfig":
         if self.value is not None and (self.q is not None or self.critics is not None):
             raise ValueError("value is the value of a state; allowed is one of value, q and critics")
+        if self.policy_target and self.q is not None:
+            raise ValueError("policy_target is that of a policy; q has none")
         return self

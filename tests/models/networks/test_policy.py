@@ -194,6 +194,8 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"observation": CENTRAL, "value": {"alone": ["stat"]}}, "allowed are some parts of the observation, not all: own"),
     ({"observation": CENTRAL, "value": {"alone": ["own", "state"]}}, "not all: own, state"),
     ({"value": {}, "q": {}}, "allowed is one of value, q and critics"),
+    ({"policy_target": True, "q": {}}, "policy_target is that of a policy; q has none"),
+    ({"policy_target": True, "action": {"shape": [2]}}, "policy_target needs one choice"),
 ]
 
 
