@@ -5,12 +5,22 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+MOST = 9
+"""Matches that can be shown."""
+
 
 @dataclass(frozen=True, slots=True)
 class Nim:
     """Players by turns take one, two or three matches; who takes the last one wins."""
 
     matches: int
+
+    @classmethod
+    def of_planes(cls, planes: NDArray[np.generic], /) -> "Nim":
+        return cls(int(planes.argmax()))
+
+    def planes(self) -> NDArray[np.float32]:
+        return np.eye(MOST + 1, dtype=np.float32)[self.matches]
 
     @property
     def legal(self) -> NDArray[np.bool_]:
