@@ -100,8 +100,9 @@ async def test_the_target_is_the_share_of_the_visits_whatever_the_temperature() 
 
 
 async def test_values_beyond_an_outcome_are_taken_as_one() -> None:
-    decision = await searching(Judge(value=9.0), 1).decide(Question(after().planes(), GREEDY))
-    assert decision.value == pytest.approx((1 - 1) / 2)
+    judge = Judge((0, 0, 0, 9, 0, 0, 0), value=9.0)  # It looks at the column that wins.
+    decision = await searching(judge, 1).decide(Question(after(0, 6, 1, 6, 2, 6).planes(), GREEDY))
+    assert decision.value == pytest.approx((1 + 1) / 2)
 
 
 async def test_equal_questions_are_answered_alike_and_noise_follows_from_them() -> None:
