@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from app.config.checkpoints import CheckpointsConfig
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError
 from app.home import START_FORMAT
@@ -41,6 +42,19 @@ class Beginning:
 
 
 @dataclass(frozen=True, slots=True)
+class Saved:
+    """What of a config decides how a start treats checkpoints that are there."""
+
+    name: str
+    """Folder among the trial's checkpoints."""
+    key: str
+    """Section of the config, for messages."""
+    model: str
+    """Model of the config that is trained."""
+    settings: CheckpointsConfig
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """How a trainer starts."""
 
@@ -66,10 +80,16 @@ def plan(config: ExperimentConfig, trainer: str, home: Path, restore: str | None
       CheckpointError: What is to be restored is not there or damaged, or checkpoints are there and refused.
       TrackingError: There is no such registered version.
     """
-    model, settings = config.trainers[trainer].model, config.trainers[trainer].checkpoints
-    sources, first = ModelSources(config, home), config.models[config.trainers[trainer].model].checkpoint
+    settings = config.trainers[trainer]
+    return plan_of(config, Saved(trainer, f"trainers.{trainer}", settings.model, settings.checkpoints), home, restore)
+
+
+def plan_of(config: ExperimentConfig, saved: Saved, home: Path, restore: str | None) -> Plan:
+    """Returns how whatever saves checkpoints starts; see ``plan``."""
+    model, settings = saved.model, saved.settings
+    sources, first = ModelSources(config, home), config.models[model].checkpoint
     own = _own_folder(sources, first)
-    folder = own or trainer_folder(home / config.run.trial, trainer)
+    folder = own or trainer_folder(home / config.run.trial, saved.name)
     if own is None:
         by_number = restore is not None and (restore == LATEST or restore.isdecimal())
         _tell_of_old(folder, wanted=by_number or (restore is None and settings.on_existing != "overwrite"))
@@ -78,7 +98,7 @@ def plan(config: ExperimentConfig, trainer: str, home: Path, restore: str | None
     found = whole_checkpoints(folder)
     if found and settings.on_existing == "refuse":
         raise CheckpointError(
-            f"{folder} holds the checkpoints {listed(found)} and trainers.{trainer}.checkpoints.on_existing is refuse; "
+            f"{folder} holds the checkpoints {listed(found)} and {saved.key}.checkpoints.on_existing is refuse; "
             "allowed: resume, reuse or overwrite there, --restore latest, another run.trial, or to move the folder away"
         )
     if found and settings.on_existing != "overwrite":

@@ -5,6 +5,7 @@ from pathlib import Path
 
 from pydantic import ValidationError
 
+from app.config.evolving import evolution_problems
 from app.config.files import Tree, read
 from app.config.interpolate import resolve
 from app.config.overrides import apply
@@ -52,6 +53,6 @@ def checked(tree: Tree, overrides: Sequence[str], path: Path) -> ExperimentConfi
 def _validated(tree: Tree) -> tuple[ExperimentConfig | None, Problems]:
     try:
         config = ExperimentConfig.model_validate(tree)
-        return config, combined(sharing_problems(config), rollout_problems(config))
+        return config, combined(sharing_problems(config), rollout_problems(config), evolution_problems(config))
     except ValidationError as error:
         return None, schema_problems(error, ExperimentConfig)

@@ -4,6 +4,7 @@ from pydantic import Field
 
 from app.config.base import Config, Mode, Name, Process
 from app.config.buffers import BufferConfig
+from app.config.evolution import EvolutionConfig
 from app.config.launching import LaunchConfig
 from app.config.models import ModelConfig
 from app.config.search import SearchConfig
@@ -56,5 +57,6 @@ class ExperimentConfig(Config):
     tracking: Tracking = Tracking()
     launch: LaunchConfig | None = None
     search: SearchConfig | None = None
+    evolution: EvolutionConfig | None = None
     vars: dict[str, int | float | str | bool | list[int]] = {}
     """Free values for ``${vars.x}`` in this file."""

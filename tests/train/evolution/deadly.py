@@ -1,0 +1,43 @@
+"""CartPole whose process dies at the start of a game, until it has died often enough; and one that shares nothing."""
+
+import os
+import signal
+from pathlib import Path
+from typing import Any, Final
+
+import gymnasium
+import numpy as np
+from gymnasium.envs.classic_control.cartpole import CartPoleEnv
+
+FOLDER: Final = "SPARRING_TEST_DEADLY"
+"""Variable with a folder: each file in it is a death that is to come; ``playing`` is there while a game is played."""
+DEADLY: Final = f"{__name__}:SparringDeadly-v0"
+ALONE: Final = f"{__name__}:SparringAlone-v0"
+
+
+class Deadly(CartPoleEnv):
+    """Dies once for each file ``death…``."""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
+        for death in Path(os.environ[FOLDER]).glob("death*"):
+            death.unlink()
+            os.kill(os.getpid(), signal.SIGKILL)
+        return super().reset(seed=seed, options=options)
+
+
+class Alone(CartPoleEnv):
+    """Fails where another one is open in any process."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._file = Path(os.environ[FOLDER]) / "playing"
+        self._file.touch(exist_ok=False)
+
+    def close(self) -> None:
+        self._file.unlink()
+
+
+gymnasium.register("SparringDeadly-v0", Deadly, max_episode_steps=60)
+gymnasium.register("SparringAlone-v0", Alone, max_episode_steps=60)

@@ -1,0 +1,103 @@
+"""Shares in Ray tasks: what is lost is played again, and nothing waits for ever."""
+
+import logging
+import os
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+
+import psutil
+import pytest
+
+from app.config.evolution import EvolutionTasks
+from app.errors import TrainingError
+from app.models.module import build_module, to_arrays
+from train.env import WORKER_ENV
+from train.evolution.play import Candidate, Job, Share, play
+from train.evolution.tasks import Tasks
+
+from .deadly import ALONE, DEADLY, FOLDER
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(60)]
+
+ROOT = Path(__file__).parents[3]
+FACTORY, KWARGS = "app.games.cartpole.model:build", {"hidden": 4}
+JOB = Job(FACTORY, KWARGS, to_arrays(build_module(FACTORY, KWARGS, 0)), DEADLY, None)
+SHARES = [Share((Candidate(seed, 0.5), Candidate(seed, -0.5)), (seed,)) for seed in range(6)]
+GONE_S = 15.0
+
+
+@pytest.fixture(scope="module")
+def deaths() -> Iterator[Path]:
+    """Starts Ray, and gives the folder that says who dies."""
+    with tempfile.TemporaryDirectory(prefix="sparring-test-", dir="/tmp") as folder:  # Sockets need short paths.
+        before, deaths = dict(os.environ), Path(folder) / "deaths"
+        deaths.mkdir()
+        os.environ.update(WORKER_ENV, PYTHONPATH=str(ROOT), **{FOLDER: str(deaths)})
+        import ray  # noqa: PLC0415  # It reads the environment above when it is imported.
+
+        ray.init(
+            address="local",
+            num_cpus=2,
+            include_dashboard=False,
+            object_store_memory=128 * 2**20,
+            log_to_driver=False,
+            logging_level=logging.ERROR,
+            _temp_dir=f"{folder}/ray",
+        )
+        children = psutil.Process().children(recursive=True)
+        yield deaths
+        ray.shutdown()
+        _, alive = psutil.wait_procs(children, GONE_S)
+        os.environ.clear()
+        os.environ.update(before)
+        assert not alive, f"Ray left processes behind: {alive}"
+
+
+def test_a_task_whose_process_dies_is_played_again_and_costs_nothing(deaths: Path) -> None:
+    wanted = [play(JOB, share) for share in SHARES]
+    (deaths / "death").touch()
+    tasks = Tasks(EvolutionTasks(), nothing)
+    assert tasks.play(JOB, SHARES) == wanted
+    assert tasks.lost == 1
+    assert list(deaths.iterdir()) == []
+
+
+def test_a_task_that_is_lost_too_often_ends_the_run(deaths: Path) -> None:
+    for number in range(2):
+        (deaths / f"death{number}").touch()
+    with pytest.raises(TrainingError, match=r"a task was lost 2 times; evolution.tasks.max_restarts is 1"):
+        Tasks(EvolutionTasks(at_once=1, max_restarts=1), nothing).play(JOB, SHARES[:1])
+    assert list(deaths.iterdir()) == []
+
+
+def test_no_more_tasks_are_under_way_than_may_be(deaths: Path) -> None:
+    settings = EvolutionTasks(at_once=1)
+    assert len(Tasks(settings, nothing).play(replace(JOB, env=ALONE), SHARES)) == len(SHARES)
+    assert list(deaths.iterdir()) == []
+
+
+def test_a_task_that_fails_says_why(deaths: Path) -> None:
+    with pytest.raises(TrainingError, match=r"a task failed: evolution.env is NoSuchGame-v0, which cannot be made"):
+        Tasks(EvolutionTasks(), nothing).play(replace(JOB, env="NoSuchGame-v0"), SHARES)
+
+
+def test_tasks_that_find_no_room_are_given_up(deaths: Path) -> None:
+    settings = EvolutionTasks(num_cpus=99, timeout_s=0.5)
+    with pytest.raises(
+        TrainingError, match=r"no task has ended in 0.5 s .* reserves 99 CPU cores, and the cluster has"
+    ):
+        Tasks(settings, nothing).play(JOB, SHARES)
+
+
+def test_a_wish_to_stop_ends_the_wait(deaths: Path) -> None:
+    def stop() -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        Tasks(EvolutionTasks(), stop).play(JOB, SHARES)
+
+
+def nothing() -> None:
+    """Stops nothing."""
