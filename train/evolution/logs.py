@@ -12,8 +12,8 @@ from app.stores.mlflow_connection import tracking_uri
 from train.mlflow_run import RunStatus, TrackedTrial, git_commit
 from train.tracking import Tracker
 
-CLOSE_TIMEOUT_S: Final = 20.0
-"""Longest wait for MLflow to take what is left."""
+CLOSE_TIMEOUT_S: Final = 60.0
+"""Longest wait for MLflow to take what is left: a short run ends before a busy machine has imported it."""
 HURRY_S: Final = 1.0
 """The same when the user has asked to stop."""
 
