@@ -14,6 +14,8 @@ from app.errors import TrackingError
 SCHEME: Final = "sqlite:///"
 LOCK_TIMEOUT_S: Final = 60.0
 """A first migration takes about 2 s, and eight processes may queue up on a busy machine."""
+UNFINISHED: Final = ".unfinished"
+"""What follows the name of a database that is being made."""
 LOCK_POLL_S: Final = 0.05
 BUSY_TIMEOUT_S: Final = 20.0
 """MLflow's own patience with a locked file."""
@@ -40,6 +42,7 @@ def check_file(uri: str) -> None:
 def set_up(uri: str, artifacts: Path) -> None:
     """Creates or migrates the database under a file lock and switches its write-ahead log on.
 
+    A new one is made in a file beside it, which is renamed when it is whole: MLflow cannot go on with half a schema.
     An older database is copied to ``<file>.<its schema>`` first.
 
     Args:
@@ -53,6 +56,8 @@ def set_up(uri: str, artifacts: Path) -> None:
     file = Path(uri.removeprefix(SCHEME))
     file.parent.mkdir(parents=True, exist_ok=True)
     with _locked(file.with_name(file.name + ".lock")):
+        if not file.exists():
+            _create(file, artifacts)
         _switch_on_wal(file)
         _migrate(uri, file, artifacts)
 
@@ -91,6 +96,17 @@ def _lock(descriptor: int) -> bool:
     except BlockingIOError:
         return False
     return True
+
+
+def _create(file: Path, artifacts: Path) -> None:
+    from mlflow.store.tracking.sqlalchemy_store import SqlAlchemyStore  # noqa: PLC0415
+
+    unfinished = file.with_name(file.name + UNFINISHED)
+    for left in file.parent.glob(f"{unfinished.name}*"):  # By a process that was killed; with its journal.
+        left.unlink()
+    store = SqlAlchemyStore(f"{SCHEME}{unfinished}", artifacts.as_uri())  # type: ignore[no-untyped-call]
+    store._dispose_engine()  # type: ignore[no-untyped-call]  # Else it keeps a connection by the old name.
+    unfinished.replace(file)
 
 
 def _switch_on_wal(file: Path) -> None:

@@ -2,6 +2,7 @@ import fcntl
 import sqlite3
 import subprocess
 import sys
+import time
 from contextlib import closing
 from pathlib import Path
 
@@ -15,6 +16,9 @@ from mlflow.store.tracking.dbmodels.initial_models import Base
 from app.errors import TrackingError
 from app.stores import mlflow_connection, mlflow_sqlite
 from app.stores.mlflow_store import artifact_location, check, prepare, tracking_uri
+
+HALF_A_SCHEMA_BYTES = 100_000
+"""Tables are there and more are to come: a whole one has above 900,000."""
 
 EIGHT = """
 import multiprocessing, os, sys
@@ -91,6 +95,25 @@ def test_eight_processes_may_start_at_once_on_one_new_file_and_send_no_telemetry
     answer = subprocess.run(command, capture_output=True, text=True, timeout=50, check=False)
     assert (answer.returncode, answer.stderr) == (0, "")
     assert rows(tmp_path / "state" / "mlflow.db", "select count(*) from metrics") == [(8 * 50,)]
+
+
+@pytest.mark.mlflow
+def test_a_process_that_is_killed_while_it_makes_the_database_leaves_nothing_in_the_way(tmp_path: Path) -> None:
+    uri, file = tracking_uri(None, tmp_path), tmp_path / "mlflow.db"
+    code = "import sys; from pathlib import Path; from app.stores.mlflow_store import prepare"
+    words = [sys.executable, "-c", f"{code}; prepare(sys.argv[1], Path(sys.argv[2]))", uri, str(tmp_path)]
+    with subprocess.Popen(words) as process:
+        while process.poll() is None and _written(tmp_path) < HALF_A_SCHEMA_BYTES:
+            time.sleep(0.001)
+        process.kill()
+    assert not file.exists()
+    prepare(uri, tmp_path)
+    assert list(tmp_path.glob("*unfinished*")) == []
+    assert rows(file, "select name from experiments") == [("Default",)]
+
+
+def _written(folder: Path) -> int:
+    return sum(path.stat().st_size for path in folder.glob("mlflow.db.unfinished"))
 
 
 def test_preparing_switches_the_write_ahead_log_on_and_may_be_repeated(uri: str, root: Path) -> None:
