@@ -84,15 +84,8 @@ def always_discounted(target: Function) -> Function:
 
 
 def reward_negated(target: Function) -> Function:
-    """Q-learning and critics: rewards count as costs."""
-    return lambda first, *more: (
-        target(first._replace(reward=-first.reward), *more) if hasattr(first, "_replace") else target(-first, *more)
-    )
-
-
-def always_soft(target: Function) -> Function:
-    """Critics: a terminated game is worth something behind its end."""
-    return lambda reward, discount, value: target(reward, discount * 0 + discount.max(), value)
+    """Q-learning: rewards count as costs."""
+    return lambda batch, *more: target(batch._replace(reward=-batch.reward), *more)
 
 
 def first_negated(function: Function) -> Function:
@@ -120,8 +113,6 @@ MUTANTS = (
     Mutant("dqn: no end is an end", app.algorithms.q_learner, "double_q_target", always_discounted, DQN),
     Mutant("dqn: rewards are costs", app.algorithms.q_learner, "double_q_target", reward_negated, DQN),
     Mutant("sac: policy loss has the wrong sign", app.algorithms.sac, "policy_loss_discrete", negated, SAC),
-    Mutant("sac: temperature loss has the wrong sign", app.algorithms.sac, "temperature_loss", negated, SAC),
-    Mutant("sac: no end is an end", app.algorithms.sac, "soft_target", always_soft, SAC),
     Mutant("bc: loss has the wrong sign", app.algorithms.imitation, "behaviour_cloning_loss", negated, BC),
     Mutant("cql: the penalty has the wrong sign", app.algorithms.q_learner, "conservative_penalty", negated, CQL),
     Mutant("iql: policy loss has the wrong sign", app.algorithms.critic_rules, "behaviour_cloning_loss", negated, IQL),

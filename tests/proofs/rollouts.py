@@ -81,6 +81,8 @@ class Rollouts:
         if not len(self._outbox):
             return None
         rows = self._outbox.take()
+        if self._pace is None:
+            return rows
         order = np.argsort(rows["episode"], kind="stable")  # Who waits is cut in no certain order.
         return {name: column[order] for name, column in rows.items()}
 
