@@ -132,7 +132,7 @@ class Learning:
         while self._supply.batches(1):
             self._update()
         if self._pace is not None and self._pace.closed and isinstance(self._supply, FifoSupply):
-            self._pace.want_more(self._supply.missing()[1])
+            self._pace.want_more(self._supply.missing(self.rollouts.version))
 
     def _update(self) -> None:
         parts = self._supply.draw()
