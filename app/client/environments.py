@@ -34,6 +34,10 @@ class Environments(Protocol):
         """Newest observation of each slot."""
 
     @property
+    def action_masks(self) -> Sequence[object]:
+        """Choices that each slot's newest observation allows; None where all are."""
+
+    @property
     def rewards(self) -> Sequence[float]:
         """Reward of each slot's newest step."""
 
@@ -57,11 +61,15 @@ class Environments(Protocol):
 
 
 class SeparateEnvironments:
-    """One environment a slot: every episode has its own seed, any Gymnasium id will do."""
+    """One environment a slot: every episode has its own seed, any Gymnasium id will do.
+
+    What an environment allows is what its info says under ``action_mask``.
+    """
 
     def __init__(self, env_id: str, slots: int) -> None:
         self._envs = [_make(env_id) for _ in range(slots)]
         self.observations: list[object] = [None] * slots
+        self.action_masks: list[object] = [None] * slots
         self.rewards = [0.0] * slots
         self.terminated = [False] * slots
         self.truncated = [False] * slots
@@ -69,14 +77,15 @@ class SeparateEnvironments:
 
     def restart(self, slot: int, seed: int) -> bool:
         """Resets the slot's environment with ``seed``; always ready."""
-        self.observations[slot], _ = self._envs[slot].reset(seed=seed)
+        self.observations[slot], info = self._envs[slot].reset(seed=seed)
+        self.action_masks[slot] = info.get("action_mask")
         return True
 
     def step(self, actions: Mapping[int, object]) -> None:
         """Steps the slots that have an action."""
         for slot, action in actions.items():
-            observation, reward, terminated, truncated, _ = self._envs[slot].step(action)
-            self.observations[slot] = observation
+            observation, reward, terminated, truncated, info = self._envs[slot].step(action)
+            self.observations[slot], self.action_masks[slot] = observation, info.get("action_mask")
             self.rewards[slot] = float(reward)
             self.terminated[slot] = bool(terminated)
             self.truncated[slot] = bool(truncated)
@@ -96,6 +105,7 @@ class VectorEnvironments:
         self._actions: Any = np.array([space.sample()] * slots)  # Of the space's dtype.
         observations, _ = self._envs.reset(seed=seed)
         self.observations: Sequence[object] = observations
+        self.action_masks: Sequence[object] = [None] * slots
         self.rewards: Sequence[float] = [0.0] * slots
         self.terminated: Sequence[bool] = [False] * slots
         self.truncated: Sequence[bool] = [False] * slots

@@ -71,7 +71,7 @@ class SingleCore:
         while not game.over:
             if stop.is_set():
                 return
-            answer = await self._ask(game.tick(environments.observations[index]))
+            answer = await self._ask(game.tick(environments.observations[index], environments.action_masks[index]))
             self.scores.ticks += 1
             environments.step({index: action_of(decode(answer), environments.read_action)})
             game.rewarded(environments.rewards[index], environments.terminated[index] or environments.truncated[index])

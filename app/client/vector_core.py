@@ -69,7 +69,7 @@ class VectorCore:
         return await self.client.steps([asked.item for asked in frame])
 
     def _frame(self) -> list[Asked]:
-        observations = self.environments.observations
+        observations, masks = self.environments.observations, self.environments.action_masks
         frame = []
         for slot in self.slots:
             game = slot.game
@@ -81,7 +81,7 @@ class VectorCore:
                 if game is None:
                     continue
                 frame.append(Asked(slot, game, game.start(self.options)))
-            frame.append(Asked(slot, game, game.tick(observations[slot.index])))
+            frame.append(Asked(slot, game, game.tick(observations[slot.index], masks[slot.index])))
         return frame
 
     def _read(self, frame: Sequence[Asked], answers: Sequence[StepAnswer]) -> dict[int, object]:

@@ -8,7 +8,7 @@ from app.client.simulator import Simulation, Transport, play
 from app.types import Purpose
 
 from .counting import action_at, expected_return, expected_steps, length
-from .fake_service import fake_service
+from .fake_service import FakeSession, fake_service
 from .playing import both_transports, by_seed, run
 
 
@@ -72,6 +72,19 @@ async def test_two_runs_of_one_seed_share_observations_but_no_session() -> None:
         await run(second, episodes=3)
     assert not first.sessions.keys() & second.sessions.keys()
     assert [s.steps for s in first.sessions.values()] == [s.steps for s in second.sessions.values()]
+
+
+@both_transports
+async def test_what_an_environment_allows_goes_with_its_observation(transport: Transport) -> None:
+    def plays(session: FakeSession) -> int:
+        mask: list[int] = session.bodies("tick")[-1]["action_mask"]
+        return mask.index(1)
+
+    async with fake_service(plays) as service:
+        env = "app.games.locks.env:sparring/Locks-v0"
+        result = await run(service, env=env, games=2, episodes=2, transport=transport)
+    assert result.episodes == 2
+    assert all(sum(body["action_mask"]) >= 1 for s in service.sessions.values() for body in s.bodies("tick"))
 
 
 async def test_box_actions_arrive_as_arrays() -> None:

@@ -5,7 +5,7 @@ import pytest
 from .conftest import Tell
 from .learning import Learning
 
-pytestmark = [pytest.mark.proof, pytest.mark.fast_proof, pytest.mark.timeout(900)]
+pytestmark = [pytest.mark.proof, pytest.mark.timeout(900)]
 SOLVED = 475
 STALE = "trainers.main.publish_every_updates=4"
 """Games are played by weights that are up to four updates old, so that correcting for them matters."""
@@ -15,12 +15,14 @@ DQN_OF_BASELINES_STEPS = 50_000
 """Environment steps of the tuned DQN of Stable-Baselines3 (rl-baselines3-zoo)."""
 
 
+@pytest.mark.fast_proof
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_ppo_solves_cartpole(told: Tell, seed: int) -> None:
     proof = told(Learning("rl.yaml", seed).run(100_000, promising=400))
     assert proof.mean_return >= SOLVED, proof.line()
 
 
+@pytest.mark.fast_proof
 @pytest.mark.parametrize("seed", [0, 1, 2])
 def test_ppo_with_games_that_wait_takes_no_more_steps_than_its_peer(told: Tell, seed: int) -> None:
     proof = told(Learning("ppo_wait.yaml", seed).run(PPO_OF_BASELINES_STEPS, promising=350))
@@ -33,6 +35,7 @@ def test_a2c_solves_cartpole(told: Tell) -> None:
     assert proof.mean_return >= SOLVED, proof.line()
 
 
+@pytest.mark.fast_proof
 @pytest.mark.parametrize("config", ["impala.yaml", "appo.yaml"])
 def test_algorithms_that_correct_for_older_weights_solve_cartpole(told: Tell, config: str) -> None:
     proof = told(Learning(config, 0, changes=[STALE]).run(150_000, promising=400))
