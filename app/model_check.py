@@ -75,8 +75,24 @@ def model_problems(config: ExperimentConfig) -> Problems:
     for trainer, settings in config.trainers.items():
         if settings.model in modules and (problem := _problem(settings, modules[settings.model])):
             problems[f"trainers.{trainer}.model"] = problem
-    saving = saving_problems(config, {name: spec_of(module) for name, module in modules.items()})
-    return combined(combined(combined(problems, buffer_problems(config)), item_problems(config)), saving)
+    specs = {name: spec_of(module) for name, module in modules.items()}
+    parts = (buffer_problems(config), item_problems(config), saving_problems(config, specs))
+    return combined(problems, *parts, evolution_problems(config, specs))
+
+
+def evolution_problems(config: ExperimentConfig, specs: Mapping[str, ModelSpec]) -> Problems:
+    """Returns why the model of the evolution section cannot be evolved.
+
+    Args:
+      config: With the components of its mode alone.
+      specs: Of the models that could be built.
+    """
+    if config.evolution is None or config.evolution.model not in specs:
+        return {}
+    problem = policy_problem(specs[config.evolution.model])
+    return (
+        {} if problem is None else {"evolution.model": f"models.{config.evolution.model} cannot be evolved: {problem}"}
+    )
 
 
 def item_problems(config: ExperimentConfig) -> Problems:

@@ -54,6 +54,16 @@ def test_a_model_that_is_no_policy_is_not_trained() -> None:
     assert list(model_problems(network)) == ["trainers.main.model"]
 
 
+def test_a_model_that_is_no_policy_is_not_evolved() -> None:
+    whole = load(RL.parent / "es.yaml")
+    assert model_problems(whole) == {}
+    model = whole.models["main"].model_copy(update={"factory": "tests.small_policy:Scorer", "kwargs": {}})
+    problems = model_problems(whole.model_copy(update={"models": {"main": model}}))
+    assert problems == {
+        "evolution.model": "models.main cannot be evolved: it is no policy: its spec has outputs and no action"
+    }
+
+
 def test_a_factory_that_fails_is_named_with_what_it_raised() -> None:
     broken = config("tests.small_policy:small_policy", {"inputs": "x"})
     (problem,) = model_problems(broken).items()

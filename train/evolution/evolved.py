@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from torch import nn
 
 from app.algorithms.evolution import Pair, update
+from app.algorithms.learner import policy_problem
 from app.algorithms.stepper import GradientStepper
 from app.config.evolution import EvolutionConfig
 from app.config.models import ModelConfig
@@ -34,8 +35,8 @@ class Evolved:
           ConfigError: It is no policy.
           PluginError: An optimizer of the user's own is missing.
         """
-        if not spec_of(module).is_policy:
-            raise ConfigError(f"evolution.model is {settings.model}, which has no action; allowed is a policy")
+        if problem := policy_problem(spec_of(module)):
+            raise ConfigError(f"evolution.model is {settings.model}, got {problem}; allowed is a policy")
         self._settings = settings
         self._module = module
         self._parameters = acting_parameters(module)

@@ -10,7 +10,7 @@ import ray
 from ray.exceptions import NodeDiedError, OutOfMemoryError, RayTaskError, WorkerCrashedError
 
 from app.config.evolution import EvolutionTasks
-from app.errors import SparringError, TrainingError
+from app.errors import ConfigError, SparringError, TrainingError
 from train.evolution.play import Job, Played, Share, play
 
 LOOK_S: Final = 0.2
@@ -30,7 +30,15 @@ class Tasks:
         Args:
           settings: How many tasks, and what becomes of lost ones.
           check: Raises where the user has asked to stop.
+
+        Raises:
+          ConfigError: No task would ever find room in the cluster.
         """
+        cores = ray.cluster_resources().get("CPU", 0)  # type: ignore[no-untyped-call]
+        if settings.num_cpus > cores:
+            raise ConfigError(
+                f"evolution.tasks.num_cpus is {settings.num_cpus:g}; allowed is at most what the cluster has, {cores:g}"
+            )
         self._settings = settings
         self._check = check
         # Lost tasks are repeated here, where they are counted; Ray would do so unseen.
@@ -59,7 +67,10 @@ class Tasks:
                 if done:
                     ended_s = time.monotonic()
                 elif time.monotonic() - ended_s > self._settings.timeout_s:
-                    raise TrainingError(self._stuck())
+                    raise TrainingError(
+                        f"no task has ended in {self._settings.timeout_s:g} s; give them more: "
+                        "evolution.tasks.timeout_s, or bound their games: evolution.episode_ticks"
+                    )
                 for ref in done:
                     number, losses = running.pop(ref)
                     result = self._result(ref, losses)
@@ -89,10 +100,3 @@ class Tasks:
             cause = error.cause
             kind = "" if isinstance(cause, SparringError) else f"{type(cause).__name__}: "
             raise TrainingError(f"a task failed: {kind}{cause}") from error
-
-    def _stuck(self) -> str:
-        cores = ray.cluster_resources().get("CPU", 0)  # type: ignore[no-untyped-call]
-        return (
-            f"no task has ended in {self._settings.timeout_s:g} s (evolution.tasks.timeout_s); each reserves "
-            f"{self._settings.num_cpus:g} CPU cores, and the cluster has {cores:g}"
-        )

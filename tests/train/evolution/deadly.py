@@ -1,7 +1,8 @@
-"""CartPole whose process dies at the start of a game, until it has died often enough; and one that shares nothing."""
+"""CartPoles: one whose process dies until it has died often enough, one that plays alone, one that never begins."""
 
 import os
 import signal
+import threading
 from pathlib import Path
 from typing import Any, Final
 
@@ -13,6 +14,7 @@ FOLDER: Final = "SPARRING_TEST_DEADLY"
 """Variable with a folder: each file in it is a death that is to come; ``playing`` is there while a game is played."""
 DEADLY: Final = f"{__name__}:SparringDeadly-v0"
 ALONE: Final = f"{__name__}:SparringAlone-v0"
+ENDLESS: Final = f"{__name__}:SparringEndless-v0"
 
 
 class Deadly(CartPoleEnv):
@@ -39,5 +41,16 @@ class Alone(CartPoleEnv):
         self._file.unlink()
 
 
+class Endless(CartPoleEnv):
+    """Never begins."""
+
+    def reset(
+        self, *, seed: int | None = None, options: dict[str, Any] | None = None
+    ) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
+        threading.Event().wait(60)
+        return super().reset(seed=seed, options=options)
+
+
 gymnasium.register("SparringDeadly-v0", Deadly, max_episode_steps=60)
 gymnasium.register("SparringAlone-v0", Alone, max_episode_steps=60)
+gymnasium.register("SparringEndless-v0", Endless)

@@ -11,13 +11,13 @@ import psutil
 import pytest
 
 from app.config.evolution import EvolutionTasks
-from app.errors import TrainingError
+from app.errors import ConfigError, TrainingError
 from app.models.module import build_module, to_arrays
 from train.env import WORKER_ENV
 from train.evolution.play import Candidate, Job, Share, play
 from train.evolution.tasks import Tasks
 
-from .deadly import ALONE, DEADLY, FOLDER
+from .deadly import ALONE, DEADLY, ENDLESS, FOLDER
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(60)]
 
@@ -83,12 +83,15 @@ def test_a_task_that_fails_says_why(deaths: Path) -> None:
         Tasks(EvolutionTasks(), nothing).play(replace(JOB, env="NoSuchGame-v0"), SHARES)
 
 
-def test_tasks_that_find_no_room_are_given_up(deaths: Path) -> None:
-    settings = EvolutionTasks(num_cpus=99, timeout_s=0.5)
-    with pytest.raises(
-        TrainingError, match=r"no task has ended in 0.5 s .* reserves 99 CPU cores, and the cluster has"
-    ):
-        Tasks(settings, nothing).play(JOB, SHARES)
+def test_tasks_that_would_find_no_room_are_refused(deaths: Path) -> None:
+    with pytest.raises(ConfigError, match=r"evolution\.tasks\.num_cpus is 99; allowed is at most what .* has, 2"):
+        Tasks(EvolutionTasks(num_cpus=99), nothing)
+
+
+def test_tasks_that_do_not_end_are_given_up(deaths: Path) -> None:
+    settings = EvolutionTasks(timeout_s=0.5)
+    with pytest.raises(TrainingError, match=r"no task has ended in 0\.5 s; give them more"):
+        Tasks(settings, nothing).play(replace(JOB, env=ENDLESS), SHARES)
 
 
 def test_a_wish_to_stop_ends_the_wait(deaths: Path) -> None:
