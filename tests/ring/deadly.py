@@ -1,20 +1,22 @@
-"""CartPoles: one whose process dies until it has died often enough, one that plays alone, one that never begins."""
+"""CartPoles: one whose process dies until it has died often enough, one that plays alone, one that never begins.
+
+Named as ``deadly:SparringDeadly-v0``, ``deadly:SparringAlone-v0`` and ``deadly:SparringEndless-v0``.
+"""
 
 import os
 import signal
 import threading
 from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import gymnasium
 import numpy as np
 from gymnasium.envs.classic_control.cartpole import CartPoleEnv
 
-FOLDER: Final = "SPARRING_TEST_DEADLY"
-"""Variable with a folder: each file in it is a death that is to come; ``playing`` is there while a game is played."""
-DEADLY: Final = f"{__name__}:SparringDeadly-v0"
-ALONE: Final = f"{__name__}:SparringAlone-v0"
-ENDLESS: Final = f"{__name__}:SparringEndless-v0"
+
+def folder() -> Path:
+    """Returns where each file is a death that is to come; ``playing`` is there while a game is played."""
+    return Path(os.environ["SPARRING_HOME"]) / "deaths"
 
 
 class Deadly(CartPoleEnv):
@@ -23,7 +25,7 @@ class Deadly(CartPoleEnv):
     def reset(
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
-        for death in Path(os.environ[FOLDER]).glob("death*"):
+        for death in folder().glob("death*"):
             death.unlink()
             os.kill(os.getpid(), signal.SIGKILL)
         return super().reset(seed=seed, options=options)
@@ -34,7 +36,7 @@ class Alone(CartPoleEnv):
 
     def __init__(self) -> None:
         super().__init__()
-        self._file = Path(os.environ[FOLDER]) / "playing"
+        self._file = folder() / "playing"
         self._file.touch(exist_ok=False)
 
     def close(self) -> None:

@@ -1,58 +1,35 @@
 """Shares in Ray tasks: what is lost is played again, and nothing waits for ever."""
 
-import logging
-import os
-import tempfile
+import shutil
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-import psutil
 import pytest
 
 from app.config.evolution import EvolutionTasks
 from app.errors import ConfigError, TrainingError
 from app.models.module import build_module, to_arrays
-from train.env import WORKER_ENV
 from train.evolution.play import Candidate, Job, Share, play
 from train.evolution.tasks import Tasks
 
-from .deadly import ALONE, DEADLY, ENDLESS, FOLDER
+from .service import Cluster
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(60)]
 
-ROOT = Path(__file__).parents[3]
+DEADLY, ALONE, ENDLESS = (f"deadly:Sparring{name}-v0" for name in ("Deadly", "Alone", "Endless"))
 FACTORY, KWARGS = "app.games.cartpole.model:build", {"hidden": 4}
 JOB = Job(FACTORY, KWARGS, to_arrays(build_module(FACTORY, KWARGS, 0)), DEADLY, None)
 SHARES = [Share((Candidate(seed, 0.5), Candidate(seed, -0.5)), (seed,)) for seed in range(6)]
-GONE_S = 15.0
 
 
-@pytest.fixture(scope="module")
-def deaths() -> Iterator[Path]:
-    """Starts Ray, and gives the folder that says who dies."""
-    with tempfile.TemporaryDirectory(prefix="sparring-test-", dir="/tmp") as folder:  # Sockets need short paths.
-        before, deaths = dict(os.environ), Path(folder) / "deaths"
-        deaths.mkdir()
-        os.environ.update(WORKER_ENV, PYTHONPATH=str(ROOT), **{FOLDER: str(deaths)})
-        import ray  # noqa: PLC0415  # It reads the environment above when it is imported.
-
-        ray.init(
-            address="local",
-            num_cpus=2,
-            include_dashboard=False,
-            object_store_memory=128 * 2**20,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            _temp_dir=f"{folder}/ray",
-        )
-        children = psutil.Process().children(recursive=True)
-        yield deaths
-        ray.shutdown()
-        _, alive = psutil.wait_procs(children, GONE_S)
-        os.environ.clear()
-        os.environ.update(before)
-        assert not alive, f"Ray left processes behind: {alive}"
+@pytest.fixture
+def deaths(cluster: Cluster) -> Iterator[Path]:
+    """Gives the folder that says who dies."""
+    folder = cluster.home / "deaths"
+    folder.mkdir(parents=True)
+    yield folder
+    shutil.rmtree(folder)
 
 
 def test_a_task_whose_process_dies_is_played_again_and_costs_nothing(deaths: Path) -> None:
@@ -84,7 +61,7 @@ def test_a_task_that_fails_says_why(deaths: Path) -> None:
 
 
 def test_tasks_that_would_find_no_room_are_refused(deaths: Path) -> None:
-    with pytest.raises(ConfigError, match=r"evolution\.tasks\.num_cpus is 99; allowed is at most what .* has, 2"):
+    with pytest.raises(ConfigError, match=r"evolution\.tasks\.num_cpus is 99; allowed is at most what .* has, 4"):
         Tasks(EvolutionTasks(num_cpus=99), nothing)
 
 
