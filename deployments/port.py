@@ -2,13 +2,17 @@
 
 import fcntl
 import os
+import secrets
 import socket
 import tempfile
 from pathlib import Path
-from typing import TextIO
+from typing import Final, TextIO
 
 from app.errors import PortInUseError
 
+QUIET_PORTS: Final = range(20_000, 32_768)
+"""Above those of Ray's workers, and below those that Linux gives to outgoing connections."""
+TRIES: Final = 100
 WHAT_TO_DO = "stop it, or choose another with --set actors.<name>.port=N"
 
 
@@ -105,8 +109,18 @@ def refuse_taken(host: str, port: int, owner: str) -> None:
         raise PortInUseError(f"port {port} on {host} is held by {held_by}; {WHAT_TO_DO}")
 
 
-def free_port(host: str) -> int:
-    """Returns a port that nobody listens on at this moment."""
+def free_port(host: str = "127.0.0.1") -> int:
+    """Returns a port that nobody listens on at this moment.
+
+    It lies outside what systems give to outgoing connections, one of which could have it before somebody listens.
+    """
+    for _ in range(TRIES):
+        port = secrets.choice(QUIET_PORTS)
+        try:
+            probe(host, port)
+        except PortInUseError:
+            continue
+        return port
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as attempt:
         attempt.bind((host, 0))
         return int(attempt.getsockname()[1])

@@ -15,6 +15,8 @@ from typing import TypeVar
 import httpx
 import psutil
 
+from deployments.port import free_port
+
 T = TypeVar("T")
 
 ROOT = Path(__file__).parents[2]
@@ -59,12 +61,6 @@ class Command:
     def left_behind(self) -> list[psutil.Process]:
         """Returns the processes that the command has started and that still run."""
         return [p for p in psutil.process_iter() if _environment(p).get("SPARRING_E2E") == self.mark]
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
 
 
 @dataclass(frozen=True)

@@ -1,7 +1,6 @@
 """Runs the product's service on the test's Ray instance, and talks to it."""
 
 import asyncio
-import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -169,9 +168,3 @@ def playing(url: str, games: int = 16, **changes: Any) -> Iterator["Future[Simul
         loop.call_soon_threadsafe(stop.set)
         thread.join(20)
         loop.close()
-
-
-def free_port() -> int:
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])

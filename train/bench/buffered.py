@@ -14,9 +14,9 @@ from app.replay.supply import WhenFull
 from app.stores.buffer_settings import BatchLayout, BufferSettings, batch_layout
 from app.stores.buffer_store import BufferStore
 from app.stores.host import StoreHandle, open_host
+from deployments.port import free_port
 from train.bench.buffer_actors import Learner, Producer, PushCost, TimedBuffer
 from train.bench.buffer_cases import Case
-from train.bench.service import free_port
 from train.launch.ring import Ring
 from train.launch.stopping import Stopper
 

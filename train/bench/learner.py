@@ -8,10 +8,11 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Final
 
+from deployments.port import free_port
 from train.bench.cells import WINDOWS_MIN
 from train.bench.learner_worker import LIMIT, STRATEGIES, WorkerPlan, written
 from train.bench.machine import on_this_machine
-from train.bench.service import BenchError, free_port
+from train.bench.service import BenchError
 from train.bench.statistics import figure
 from train.launch.stopping import Stopper
 

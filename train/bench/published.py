@@ -17,7 +17,8 @@ from app.models.module import build_module, hash_of, to_arrays
 from app.stores.names import namespace_of
 from app.stores.trial import Trial
 from app.types import Arrays, Version
-from train.bench.service import BenchError, GamePort, free_port, replicas_of, status
+from deployments.port import free_port
+from train.bench.service import BenchError, GamePort, replicas_of, status
 from train.launch.ring import Ring
 from train.launch.stopping import Stopper
 

@@ -1,7 +1,6 @@
 """A service with a remote model, asked by this process as an actor replica asks it."""
 
 import asyncio
-import socket
 from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
@@ -15,6 +14,7 @@ from app.models.batching import DEFAULT_LIMITS
 from app.models.placement import RemoteModel
 from app.stores.names import namespace_of
 from app.stores.trial import Trial
+from deployments.port import free_port
 from train.bench.asking import Asked, ask
 from train.bench.service import START_TIMEOUT_S, BenchError
 from train.launch.ring import APP, Ring
@@ -45,7 +45,7 @@ def remote_windows(
       InterruptedLaunchError: The user has asked to stop.
     """
     config = active(_config(factory))
-    ring = Ring(config, _free_port(), START_TIMEOUT_S, stopper)
+    ring = Ring(config, free_port(), START_TIMEOUT_S, stopper)
     try:
         ring.start_ray()
         ring.serve(config)
@@ -112,9 +112,3 @@ def _config(factory: str) -> ExperimentConfig:
             "actors": {"main": {"agents": ["echo"], "port": 0, "num_cpus": 0}},
         }
     )
-
-
-def _free_port() -> int:
-    with socket.socket() as attempt:
-        attempt.bind(("127.0.0.1", 0))
-        return int(attempt.getsockname()[1])

@@ -16,9 +16,10 @@ from app.config.active import active
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.home import HOME_VARIABLE
+from deployments.port import free_port
 from train.bench.cells import WINDOWS_MIN
 from train.bench.machine import on_this_machine
-from train.bench.service import BenchError, free_port
+from train.bench.service import BenchError
 from train.bench.statistics import figure
 from train.launch.cores import GameCores
 from train.launch.ring import Ring

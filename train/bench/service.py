@@ -1,6 +1,5 @@
 """The service that ``ticks`` measures: real actor replicas on a Ray cluster of this command's own."""
 
-import socket
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -11,6 +10,7 @@ import httpx
 from app.config.active import active
 from app.config.root import ExperimentConfig
 from app.errors import SparringError
+from deployments.port import free_port
 from train.launch.ring import Ring
 from train.launch.stopping import Stopper
 
@@ -126,10 +126,3 @@ def _pids(port: int, replicas: int) -> tuple[int, ...]:
 
 def _client(port: int) -> httpx.Client:
     return httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=REPLY_TIMEOUT_S)
-
-
-def free_port() -> int:
-    """Returns a port that nobody listens on."""
-    with socket.socket() as attempt:
-        attempt.bind(("127.0.0.1", 0))
-        return int(attempt.getsockname()[1])

@@ -1,28 +1,23 @@
 """Runs programs of several workers, which find each other over gloo."""
 
 import os
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from deployments.port import free_port
+
 ROOT = Path(__file__).parents[3]
 END_S = 120.0
 """Longest run of a worker on a busy machine."""
 
 
-def free_port() -> str:
-    with socket.socket() as attempt:
-        attempt.bind(("127.0.0.1", 0))
-        return str(attempt.getsockname()[1])
-
-
 @contextmanager
 def workers(module: str, count: int, *arguments: str) -> Iterator[list["subprocess.Popen[str]"]]:
     """Starts ``python -m MODULE RANK COUNT PORT ARGUMENTS`` for each rank, and ends them with the block."""
-    port = free_port()
+    port = str(free_port())
     environment = os.environ | {"OMP_NUM_THREADS": "1", "PYTHONPATH": str(ROOT), "PYTHONWARNINGS": "ignore"}
     started = [
         subprocess.Popen(
