@@ -9,9 +9,10 @@ from pathlib import Path
 
 import pytest
 
+from deployments.port import free_port
 from train.experiment import Experiment
 
-from .readme import free_port, shows
+from .readme import shows
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "python-api.md").read_text(encoding="utf-8")

@@ -10,6 +10,8 @@ from pathlib import Path
 import psutil
 import pytest
 
+from deployments.port import free_port
+
 from .readme import (
     END_TIMEOUT_S,
     ROOT,
@@ -18,7 +20,6 @@ from .readme import (
     blocks,
     change,
     copy_project,
-    free_port,
     reader_env,
     replaced,
     shows,

@@ -19,9 +19,10 @@ from app.config.sources import Source
 from app.games.cartpole.model import build
 from app.models.module import hash_of, to_arrays
 from app.models.saved import SavedModel, write_model
+from deployments.port import free_port
 
 from . import readme
-from .readme import ROOT, Terminal, change, copy_project, free_port, reader_env, replaced, shows
+from .readme import ROOT, Terminal, change, copy_project, reader_env, replaced, shows
 
 PAGE = (ROOT / "docs" / "sources.md").read_text(encoding="utf-8")
 REST = {"run": {"project": "game", "trial": "one"}, "models": {"main": {"factory": "a:b"}}}

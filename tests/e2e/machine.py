@@ -9,7 +9,9 @@ from typing import Any
 
 import yaml
 
-from .commands import GONE_S, ROOT, Command, Place, free_port, listens, wait_until
+from deployments.port import free_port
+
+from .commands import GONE_S, ROOT, Command, Place, listens, wait_until
 
 
 class Machine:

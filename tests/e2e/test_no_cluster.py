@@ -2,7 +2,9 @@
 
 import pytest
 
-from .commands import Place, free_port
+from deployments.port import free_port
+
+from .commands import Place
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
 

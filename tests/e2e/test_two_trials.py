@@ -8,7 +8,9 @@ import httpx
 import pytest
 import yaml
 
-from .commands import ROOT, Place, free_port, listens, wait_until
+from deployments.port import free_port
+
+from .commands import ROOT, Place, listens, wait_until
 from .machine import Machine
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]

@@ -10,9 +10,10 @@ from pathlib import Path
 import psutil
 import pytest
 
+from deployments.port import free_port
 from train.env import WORKER_ENV
 
-from .service import Cluster, free_port
+from .service import Cluster
 
 GONE_S = 15.0
 """Longest wait for Ray's processes to end."""

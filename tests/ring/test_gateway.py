@@ -8,11 +8,11 @@ import httpx
 import pytest
 
 from app.wire.token import sign
-from deployments.port import holder
+from deployments.port import free_port, holder
 
 from .fleet import COUNTING, games, runs, tick_all
 from .live_games import live_games
-from .service import Cluster, Service, free_port, observation, playing, step, wait_until
+from .service import Cluster, Service, observation, playing, step, wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
 

@@ -12,8 +12,9 @@ import pytest
 
 from app.errors import PortInUseError
 from deployments.actor import SWEEP_S
+from deployments.port import free_port
 
-from .service import Cluster, Service, free_port, observation, playing, step, wait_until
+from .service import Cluster, Service, observation, playing, step, wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
 

@@ -6,7 +6,9 @@ import psutil
 import pytest
 import ray
 
-from .service import Cluster, Service, free_port, observation, playing, wait_until
+from deployments.port import free_port
+
+from .service import Cluster, Service, observation, playing, wait_until
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
 
