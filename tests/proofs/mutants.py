@@ -78,11 +78,6 @@ def trace_negated(vtrace: Function) -> Function:
     return faulty
 
 
-def always_discounted(target: Function) -> Function:
-    """Q-learning: a terminated game is worth something behind its end."""
-    return lambda batch, *more: target(batch._replace(discount=batch.discount * 0 + batch.discount.max()), *more)
-
-
 def reward_negated(target: Function) -> Function:
     """Q-learning: rewards count as costs."""
     return lambda batch, *more: target(batch._replace(reward=-batch.reward), *more)
@@ -110,7 +105,6 @@ MUTANTS = (
     Mutant("impala, v-trace: advantages are negated", app.algorithms.estimators, "vtrace", trace_negated, IMPALA),
     Mutant("appo, v-trace: no end is an end", app.algorithms.estimators, "vtrace", never_terminated_trace, APPO),
     Mutant("appo: policy loss has the wrong sign", ClippedPolicy, "__call__", advantage_negated, APPO),
-    Mutant("dqn: no end is an end", app.algorithms.q_learner, "double_q_target", always_discounted, DQN),
     Mutant("dqn: rewards are costs", app.algorithms.q_learner, "double_q_target", reward_negated, DQN),
     Mutant("sac: policy loss has the wrong sign", app.algorithms.sac, "policy_loss_discrete", negated, SAC),
     Mutant("bc: loss has the wrong sign", app.algorithms.imitation, "behaviour_cloning_loss", negated, BC),
