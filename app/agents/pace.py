@@ -3,16 +3,14 @@
 import asyncio
 import weakref
 from collections.abc import Awaitable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from app.agents.unroll import Unroll
 from app.errors import AgentError
-from app.models.model import Model, Output
+from app.models.around import ModelAround
+from app.models.model import Model
 from app.models.question import Decision, Question
 from app.types import UNTRAINED, RowKind, Version
-
-if TYPE_CHECKING:
-    from app.models.spec import ModelSpec
 
 LONGEST_WAIT_S: Final = 120.0
 """Longest wait of one tick: a trainer that takes longer for an update is gone."""
@@ -126,29 +124,16 @@ async def _within(event: asyncio.Event, timeout_s: float | None) -> bool:
     return True
 
 
-class PacedModel:
+class PacedModel(ModelAround):
     """A model that decides while games go on."""
 
     def __init__(self, model: Model, pace: Pace) -> None:
-        self.spec: ModelSpec = model.spec
-        self._model = model
+        super().__init__(model)
         self._pace = pace
 
     def decide(self, question: Question) -> Awaitable[Decision]:
         """Returns the decision to come; see ``Model``."""
         return self._decided(question) if self._pace.closed else self._model.decide(question)
-
-    async def forward(self, observation: Any, state: Any = None, version: Version | None = None) -> Output:
-        """Returns what the network answers; see ``Model``."""
-        return await self._model.forward(observation, state, version)
-
-    async def ensure(self, version: Version | None) -> Version:
-        """Makes a version answerable until it is released, and returns it."""
-        return await self._model.ensure(version)
-
-    def release(self, version: Version) -> None:
-        """Lets a version go that ``ensure`` returned."""
-        self._model.release(version)
 
     async def _decided(self, question: Question) -> Decision:
         await self._pace.go_on()

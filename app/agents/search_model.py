@@ -7,8 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import AgentError, BadPayloadError, SparringError
+from app.models.around import ModelAround
 from app.models.distributions.categorical import Categorical, log_softmax
-from app.models.model import Model, Output
+from app.models.model import Model
 from app.models.question import Decision, Question
 from app.planning.game import Evaluation, GamePosition
 from app.planning.puct import visit_policy
@@ -37,7 +38,7 @@ class ShownPosition(GamePosition, Protocol):
 S = TypeVar("S", bound=ShownPosition)
 
 
-class SearchModel(Generic[S]):
+class SearchModel(ModelAround, Generic[S]):
     """Decides by search; all else is the served model's.
 
     A decision's log-probability is that under the root's visits, its value the mean of the search. A search that new
@@ -63,8 +64,7 @@ class SearchModel(Generic[S]):
             raise SparringError(
                 f"a search needs a model of one observation, one choice and no state; this one is {model.spec}"
             )
-        self.spec = model.spec
-        self._model = model
+        super().__init__(model)
         self._position = position
         self._settings = settings
         self._temperature = temperature
@@ -95,18 +95,6 @@ class SearchModel(Generic[S]):
             action = _drawn(policy, rng.random())
         target = visit_policy(search.visits, 1).astype(np.float32)
         return Decision(action, float(np.log(policy[action])), search.value, version, policy_target=target)
-
-    async def forward(self, observation: Any, state: Any = None, version: Version | None = None) -> Output:
-        """Returns what the network answers, without a search; see ``Model``."""
-        return await self._model.forward(observation, state, version)
-
-    async def ensure(self, version: Version | None) -> Version:
-        """Makes a version answerable; see ``Model``."""
-        return await self._model.ensure(version)
-
-    def release(self, version: Version) -> None:
-        """Lets a version go; see ``Model``."""
-        self._model.release(version)
 
     def _begun(self, question: Question, noise: np.random.Generator | None) -> Search[S]:
         (planes,) = self.spec.inputs.flatten(question.observation)

@@ -6,6 +6,7 @@ from typing import Any, Final
 
 from app.agents.agent import version_of_text, version_text
 from app.errors import ModelMismatchError, SnapshotError
+from app.models.around import ModelAround
 from app.models.model import Model, Output
 from app.models.question import Decision, Question
 from app.sessions.session import EndCause, SessionAgent
@@ -40,14 +41,13 @@ class GameWeights:
             del self._sessions[game], self._versions[game]
 
 
-class SteadyModel:
+class SteadyModel(ModelAround):
     """A model as one session sees it: what asks for no version is answered by the one that the session holds."""
 
     def __init__(self, model: Model) -> None:
-        self.spec = model.spec
+        super().__init__(model)
         self.version: Version | None = None
         """Held version; None before the first, and in a step without a session: the newest."""
-        self._model = model
 
     def decide(self, question: Question) -> Awaitable[Decision]:
         """Returns the decision to come; see ``Model``."""
@@ -57,15 +57,11 @@ class SteadyModel:
 
     async def forward(self, observation: Any, state: Any = None, version: Version | None = None) -> Output:
         """Returns what the network answers; see ``Model``."""
-        return await self._model.forward(observation, state, self.version if version is None else version)
+        return await super().forward(observation, state, self.version if version is None else version)
 
     async def ensure(self, version: Version | None) -> Version:
         """Makes a version answerable until it is released, and returns it; None means the session's own."""
-        return await self._model.ensure(self.version if version is None else version)
-
-    def release(self, version: Version) -> None:
-        """Lets a version go that ``ensure`` returned."""
-        self._model.release(version)
+        return await super().ensure(self.version if version is None else version)
 
     async def hold(self, version: Version | None) -> Version:
         """Holds a version, None the newest, in place of the one that was held, and returns it."""
