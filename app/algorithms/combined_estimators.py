@@ -9,17 +9,23 @@ from app.algorithms.upgo import upgo_returns
 
 
 @dataclass(frozen=True, slots=True)
-class OwnValueTargets:
-    """The advantages of another estimator, and for the value λ-returns of its own λ, as if the present policy acted."""
+class Combined:
+    """Another estimator, of which something is kept."""
 
     advantages: Estimator
     gamma: float
-    lambda_: float
 
     @property
     def wants_log_ratio(self) -> bool:
         """Whether the advantages are corrected for the policy that acted."""
         return self.advantages.wants_log_ratio
+
+
+@dataclass(frozen=True, slots=True)
+class OwnValueTargets(Combined):
+    """The advantages of another estimator, and for the value λ-returns of its own λ, as if the present policy acted."""
+
+    lambda_: float
 
     def __call__(self, played: Played) -> Estimate:
         """Returns the advantages, and λ-returns as targets."""
@@ -30,18 +36,11 @@ class OwnValueTargets:
 
 
 @dataclass(frozen=True, slots=True)
-class Upgoing:
+class Upgoing(Combined):
     """The advantages of another estimator, and on top those of the upgoing returns; its value targets."""
 
-    advantages: Estimator
-    gamma: float
     coef: float
     """Weight of the upgoing ones."""
-
-    @property
-    def wants_log_ratio(self) -> bool:
-        """Whether the advantages are corrected for the policy that acted."""
-        return self.advantages.wants_log_ratio
 
     def __call__(self, played: Played) -> Estimate:
         """Returns the sum of both; where ratios are known, the upgoing ones are weighed by them, at most 1."""
