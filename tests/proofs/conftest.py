@@ -1,21 +1,14 @@
 """One thread for torch, and a table of what was learned behind the tests."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 
 import pytest
-import torch
+
+from tests.one_thread import one_thread  # noqa: F401  # Pytest finds it here.
 
 from .learning import Proof
 
 Tell = Callable[[Proof], Proof]
-
-
-@pytest.fixture(autouse=True, scope="package")
-def _one_thread() -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(1)
-    yield
-    torch.set_num_threads(before)
 
 
 @pytest.fixture
