@@ -5,6 +5,7 @@ from typing import Annotated
 import typer
 
 from app.client.result import Scores
+from app.client.seats import read_seats
 from app.client.simulator import Simulation, Transport, run_simulation
 from app.errors import SparringError
 from app.types import Purpose
@@ -71,18 +72,6 @@ def simulate(
     if episodes is not None and result.episodes < episodes:
         typer.echo(f"sparring simulate: stopped after {result.episodes} of {episodes} games", err=True)
         raise typer.Exit(1)
-
-
-def read_seats(text: str) -> dict[str, str]:
-    """Returns who plays for whom, of ``agent=player`` pairs with commas between them; nothing: all for themselves.
-
-    Raises:
-      ValueError: It is not written so.
-    """
-    pairs = [pair.partition("=") for pair in text.split(",")] if text else []
-    if any(not (agent and equals and player) for agent, equals, player in pairs):
-        raise ValueError(f"seats are {text!r}; allowed is agent=player with commas between, as player_1=random")
-    return {agent: player for agent, _, player in pairs}
 
 
 def _show(scores: Scores) -> None:

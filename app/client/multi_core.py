@@ -5,19 +5,15 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, count
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from app.client.errors import StepFailedError, failure_of
 from app.client.game import STOP, TICK, Game, action_of
 from app.client.game_client import GameClient
 from app.client.multi_agent import MultiAgentEnvironment
 from app.client.result import Scores
+from app.client.seats import EVERYBODY, Seats
 from app.client.steps import StepAnswer, StepItem
-
-Seats = Mapping[str, str]
-"""Which agent of the service plays for which agent of the game, ``*`` being those that are not named; without it they
-play for themselves. One may play for several."""
-EVERYBODY: Final = "*"
 
 
 class Asked(NamedTuple):

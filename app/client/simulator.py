@@ -16,9 +16,10 @@ from app.client.environments import make_environments
 from app.client.game import Slot
 from app.client.game_client import GameClient
 from app.client.multi_agent import PREFIX, make_multi_agent
-from app.client.multi_core import MultiCore, Seats, Table, slots_of
+from app.client.multi_core import MultiCore, Table, slots_of
 from app.client.result import Scores, SimulationResult
 from app.client.retry import RetryLimits
+from app.client.seats import Seats
 from app.client.single_core import SingleCore
 from app.client.vector_core import VectorCore
 from app.errors import SparringError

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 from pettingzoo.test.example_envs.generated_agents_parallel_v0 import parallel_env
 
-from app.client.commands import read_seats
 from app.client.multi_agent import ByTurns, Simultaneous, make_multi_agent
+from app.client.seats import read_seats, seats_text
 from app.client.simulator import Simulation, Transport
 from app.errors import ConfigError
 
@@ -204,5 +204,6 @@ def test_what_does_not_go_together_is_refused(changes: dict[str, Any], message: 
 def test_seats_are_pairs() -> None:
     assert read_seats("player_1=random,player_0=main") == {"player_1": "random", "player_0": "main"}
     assert read_seats("") == {}
+    assert read_seats(seats_text({"*": "player", "b": "random"})) == {"*": "player", "b": "random"}
     with pytest.raises(ValueError, match="seats are 'player_1'; allowed is agent=player"):
         read_seats("player_1")

@@ -9,6 +9,7 @@ import time
 from dataclasses import dataclass
 from typing import Final
 
+from app.client.seats import seats_text
 from app.config.launching import SimulatorConfig
 from app.errors import SparringError
 from app.types import Purpose, Version
@@ -126,9 +127,9 @@ def _command(simulator: SimulatorConfig, url: str, purpose: Purpose, seed: int) 
 
 def _seated(simulator: SimulatorConfig) -> list[str]:
     """Returns the options of games with several agents."""
-    written = (",".join(f"{agent}={player}" for agent, player in seats.items()) for seats in simulator.seats)
+    seated = [f"--seats={seats_text(seats)}" for seats in simulator.seats]
     scored = [f"--scored={agent}" for agent in simulator.scored]
-    return [f"--seats={text}" for text in written] + scored + ["--with-state"] * simulator.with_state
+    return seated + scored + ["--with-state"] * simulator.with_state
 
 
 def _reap(process: subprocess.Popen[bytes], timeout_s: float) -> None:
