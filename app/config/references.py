@@ -38,9 +38,9 @@ REFERENCES = (
     Reference("trainers", ("inputs", "*", "buffer"), "buffers"),
     Reference("trainers", ("inputs", "*", "source"), "sources"),
     Reference("sources", ("held_out_source",), "sources"),
-    Reference("launch", ("seats", "*", "*"), "agents"),
-    Reference("launch", ("scored", "*"), "agents"),
-    Reference("launch", ("evaluation_seats", "*", "*"), "agents"),
+    Reference("launch", ("seats", "*", "*"), "agents", modes=()),  # A launch is no component of any mode.
+    Reference("launch", ("scored", "*"), "agents", modes=()),
+    Reference("launch", ("evaluation_seats", "*", "*"), "agents", modes=()),
 )
 
 
@@ -88,8 +88,6 @@ def _dangling(reference: Reference, targets: Mapping[str, object], used: str) ->
 
 
 def _absent(reference: Reference, targets: Mapping[str, object], holder: object, used: str) -> str:
-    if reference.section == "launch":  # It is no component: it exists where it is used.
-        return ""
     have = _modes(reference.target, targets[used])
     lacking = [mode for mode in reference.modes if mode in _modes(reference.section, holder) and mode not in have]
     if not lacking:
