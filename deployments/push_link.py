@@ -44,8 +44,8 @@ class PushLink:
         self._sender = secrets.token_hex(8)
         self._number = 0
         self._sending = asyncio.Lock()
-        self._refused: Rows | None = None
-        """The newest push, which the shard has refused and which is sent again before any other."""
+        self._unsettled: Rows | None = None
+        """The newest push while it is not known to have come: it is sent again before any other."""
 
     def add(self, trajectory: list[Row]) -> None:
         """Takes a trajectory; never waits."""
@@ -72,7 +72,7 @@ class PushLink:
             pass
 
     async def _send_next(self) -> bool:
-        """Sends what was refused before, or else what waits; returns False where the shard refuses it for now.
+        """Sends what did not come before, or else what waits; returns False where the shard refuses it for now.
 
         A push that is under way is waited for first.
         """
@@ -80,17 +80,15 @@ class PushLink:
             return await self._send_one()
 
     async def _send_one(self) -> bool:
-        rows = self._refused
-        if rows is None:
+        if self._unsettled is None:
             if not len(self._outbox):
                 return True
-            rows = self._outbox.take()
+            self._unsettled = self._outbox.take()
             self._number += 1
-        self._refused = None
-        if await self._send(rows):
-            return True
-        self._refused = rows
-        return False
+        if not await self._send(self._unsettled):
+            return False
+        self._unsettled = None
+        return True
 
     async def _send(self, rows: Rows) -> bool:
         """Sends rows, and counts those that are lost; returns False where the shard refuses them for now."""

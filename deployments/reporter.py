@@ -31,6 +31,8 @@ class Reporter:
         self.measures = Measures()
         """What agents have measured since the replica's start."""
         self._unsent = Measures()
+        self._sending: asyncio.Task[None] | None = None
+        """The newest report, done or not."""
 
     def speak_of(self, report: Callable[[], ReplicaReport]) -> None:
         """Sends, from now on, what the replica says of itself."""
@@ -76,7 +78,17 @@ class Reporter:
             await self._metrics.forget(self._report().replica)
 
     async def flush(self) -> None:
-        """Sends what has changed; what could not be sent is sent the next time."""
+        """Sends what has changed; what could not be sent is sent the next time.
+
+        A report that is under way is waited for first, and outlives whoever waits for it: what the store has added up
+        already would else be sent again.
+        """
+        if self._sending is not None:
+            await asyncio.wait([self._sending])
+        self._sending = asyncio.create_task(self._send())
+        await asyncio.shield(self._sending)
+
+    async def _send(self) -> None:
         now = Counter(self._counts)
         growth = now - self._sent
         episodes, self._episodes = self._episodes, []

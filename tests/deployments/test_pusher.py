@@ -169,3 +169,23 @@ async def test_a_flush_waits_for_the_push_that_is_under_way() -> None:
         go_on.set()
         await asyncio.wait_for(flushing, 10)
     assert len(buffer.pushed) == 1
+
+
+async def test_a_push_whose_sender_is_stopped_is_sent_again_under_its_number() -> None:
+    buffer, under_way = FakeBuffer(), asyncio.Event()
+    push = buffer.push
+
+    async def never(*_: object) -> bool:
+        under_way.set()
+        return await asyncio.Future()
+
+    buffer.push = never  # type: ignore[method-assign]
+    one, counts = pusher(buffer)
+    async with running(one):
+        one.add(rows(1))
+        await asyncio.wait_for(under_way.wait(), 10)
+    buffer.push = push  # type: ignore[method-assign]
+    one.add(rows(2))
+    await one.flush()
+    assert [(number, set(pushed["episode"].tolist())) for _, _, number, pushed in buffer.pushed] == [(1, {1}), (2, {2})]
+    assert counts["rows_pushed"] == 8

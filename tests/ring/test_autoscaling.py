@@ -1,6 +1,5 @@
 """Replicas come and go by the games that are open, without a call to Serve."""
 
-from collections import Counter
 from contextlib import ExitStack
 
 import pytest
@@ -8,6 +7,7 @@ import pytest
 from .fleet import COUNTING, games, runs, statuses, tick_all
 from .live_games import live_games
 from .service import Cluster, Service, wait_until
+from .test_hand_over import moved
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
 
@@ -46,8 +46,7 @@ def test_replicas_come_and_go_by_load_alone_and_no_game_is_lost(cluster: Cluster
             wait_until(lambda: runs("breathing", 1), "4 games have one replica", 60)
             before = few.ticks
             wait_until(lambda: few.ticks > before + 10 * 4, "games are played on one replica")
-        counts = Counter(service.trial.metrics.totals())
-        assert counts["games_handed_on"] == counts["games_taken_in"]
+        counts = moved(service)
         assert counts["closed_shutdown"] == counts["closed_idle"] == counts["agent_error"] == 0
 
 

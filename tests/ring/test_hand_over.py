@@ -26,15 +26,25 @@ def totals(service: Service) -> Counter[str]:
     return Counter(service.trial.metrics.totals())
 
 
+def moved(service: Service) -> Counter[str]:
+    """Returns the counters once givers and takers have reported the same games, which each does in its own time."""
+
+    def same() -> Counter[str] | None:
+        counts = totals(service)
+        return counts if counts["games_handed_on"] == counts["games_taken_in"] > 0 else None
+
+    counts = wait_until(same, "givers and takers have reported the same games")
+    assert counts is not None
+    return counts
+
+
 def test_a_rolling_update_loses_no_game_and_no_tick(cluster: Cluster) -> None:
     with Service(cluster, "rolling", "actors.main.replicas=2", *COUNTING) as service:
         with live_games(service.url, GAMES) as live:
             before = live.ticks
             service.deploy()  # Replaces every replica.
             wait_until(lambda: live.ticks > before + 5 * GAMES, "games go on after the update")
-        handed_on = totals(service)["games_handed_on"]
-        assert handed_on >= GAMES
-        assert totals(service)["games_taken_in"] == handed_on
+        assert moved(service)["games_handed_on"] >= GAMES
 
 
 def pids(service: Service, replicas: int) -> dict[str, int]:
