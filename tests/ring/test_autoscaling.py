@@ -46,7 +46,7 @@ def test_replicas_come_and_go_by_load_alone_and_no_game_is_lost(cluster: Cluster
             wait_until(lambda: runs("breathing", 1), "4 games have one replica", 60)
             before = few.ticks
             wait_until(lambda: few.ticks > before + 10 * 4, "games are played on one replica")
-        counts = moved(service)
+        counts = moved(service, 0)  # None where the few are on the replica that stays.
         assert counts["closed_shutdown"] == counts["closed_idle"] == counts["agent_error"] == 0
 
 

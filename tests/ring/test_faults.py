@@ -43,7 +43,7 @@ def test_replicas_are_added_and_taken_away_under_live_games(cluster: Cluster) ->
                 (last,) = statuses(service, 1)
                 assert last["pid"] in four
                 assert last["sessions"] == 2 * GAMES
-        counts = moved(service)
+        counts = moved(service, 1)
         assert counts["closed_shutdown"] == counts["closed_idle"] == counts["agent_error"] == 0
 
 
