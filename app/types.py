@@ -48,10 +48,18 @@ class RowKind(IntEnum):
 
 
 class Version(NamedTuple):
-    """Version of weights: ``generation`` grows with each trainer start, ``number`` with each publish."""
+    """Version of weights: ``generation`` grows with each trainer start, ``number`` with each publish.
+
+    Generation 0 is no trainer's: 0.0 are the weights before the first publish, and the others were set apart for good.
+    """
 
     generation: int
     number: int
+
+    @property
+    def frozen(self) -> bool:
+        """Returns whether the weights were set apart for good: no trainer's newest ones were ever these."""
+        return self.generation == 0 and self.number > 0
 
     def __str__(self) -> str:
         return f"{self.generation}.{self.number}"

@@ -96,7 +96,7 @@ class Engine(Protocol):
         """Takes one hold back."""
 
     def newest_in_play(self) -> Version | None:
-        """Returns the newest held version where no other can be kept; None where there is room."""
+        """Returns a trainer's newest held version where no other can be kept; None where there is room."""
 
     def keep_for_good(self) -> None:
         """Keeps the newest weights for ever: no store has them."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from app.errors import CheckpointError
+from app.types import Version
 
 ID_CHARACTERS: Final = 12
 """Characters of the content hash that an id begins with."""
@@ -32,6 +33,21 @@ class Clone:
     """False: a trainer of its own goes on from it, with checkpoints of its own."""
     created_at: str
     """When it was made: UTC, ISO 8601."""
+
+    @property
+    def version(self) -> Version:
+        """Version that a session asks for to play against these weights; it follows from their content."""
+        return frozen_version(self.hash)
+
+
+def frozen_version(content: str) -> Version:
+    """Returns the version under which a frozen clone of this content hash is asked."""
+    return Version(0, int(content[:ID_CHARACTERS], 16))
+
+
+def clone_prefix(version: Version) -> str:
+    """Returns what the id of a clone begins with that is asked under such a version."""
+    return f"{version.number:0{ID_CHARACTERS}x}"
 
 
 class Lineage:

@@ -71,7 +71,7 @@ class VersionedEngine(ABC, Generic[Built]):
         self._versions.release(version)
 
     def newest_in_play(self) -> Version | None:
-        """Returns the newest held version where no other can be kept; None where there is room."""
+        """Returns a trainer's newest held version where no other can be kept; None where there is room."""
         return self._versions.newest_in_play()
 
     def keep_for_good(self) -> None:

@@ -90,9 +90,11 @@ class Versions(Generic[Built]):
             del self._holds[version]
 
     def newest_in_play(self) -> Version | None:
-        """Returns the newest held version where no other can be kept; None where there is room."""
+        """Returns a trainer's newest held version where no other can be kept; None where there is room."""
         held = [version for version in self._kept if version in self._holds]
-        return max(held) if len(held) >= self.most else None
+        return (
+            max((version for version in held if not version.frozen), default=None) if len(held) >= self.most else None
+        )
 
     def _make_room(self, version: Version) -> None:
         while len(self._kept) >= self.most:

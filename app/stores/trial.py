@@ -7,6 +7,7 @@ from typing import Any, Final
 
 from app.config.base import Process
 from app.config.root import ExperimentConfig
+from app.models.pool import CLONES
 from app.models.spec import ModelSpec
 from app.stores.buffer import Buffer
 from app.stores.buffer_settings import buffer_settings
@@ -91,9 +92,9 @@ class Trial:
 def open_stores(config: ExperimentConfig, home: Path) -> Trial:
     """Returns the stores of the trial, started where they do not run yet."""
     namespace = namespace_of(config.run)
-    folder = str(home / config.run.trial / "weights")
+    folder = home / config.run.trial
     stores: dict[str, tuple[type[Store], dict[str, Any]]] = {
-        "weights": (WeightStore, {"folder": folder}),
+        "weights": (WeightStore, {"folder": str(folder / "weights"), "clones": str(folder / CLONES)}),
         "metrics": (MetricStore, {}),
         "directory": (
             DirectoryStore,

@@ -13,6 +13,7 @@ import ray
 
 from app.errors import ModelMismatchError
 from app.models.content import content_hash
+from app.stores.frozen_weights import FrozenWeights
 from app.stores.weight_files import StoredWeights, WeightFiles
 from app.stores.weights_format import WeightsMeta, size_of
 from app.types import Arrays, Version
@@ -86,14 +87,16 @@ class Shelf:
 class WeightStore:
     """Keeps the last versions of each model and tells who waits that there is a newer one."""
 
-    def __init__(self, folder: str, clock: Callable[[], float] = time.time) -> None:
+    def __init__(self, folder: str, clones: str, clock: Callable[[], float] = time.time) -> None:
         """Makes a store.
 
         Args:
           folder: Where the newest version of each model lies on disk.
+          clones: Where the trial's clones lie.
           clock: Returns Unix seconds.
         """
         self._files = WeightFiles(Path(folder))
+        self._frozen = FrozenWeights(Path(clones))
         self._clock = clock
         self._shelves: dict[str, Shelf] = {}
 
@@ -166,9 +169,17 @@ class WeightStore:
             return Newer(version, entry.published_s, [entry.ref])
 
     async def fetch(self, model: str, version: Version) -> "list[ray.ObjectRef[Arrays]]":
-        """Returns the weights of a version as the only item of a list; an empty list where they are not kept."""
-        entry = self._shelf(model).versions.get(version)
-        return [] if entry is None else [entry.ref]
+        """Returns the weights of a version as the only item of a list; an empty list where they are not kept.
+
+        Raises:
+          ModelMismatchError: The version is that of a frozen clone which is damaged, or of another network.
+        """
+        shelf = self._shelf(model)
+        entry = shelf.versions.get(version)
+        if entry is not None:
+            return [entry.ref]
+        frozen = await self._frozen.find(version, shelf.spec_hash) if version.frozen else None
+        return [] if frozen is None else [frozen]
 
     async def kept(self) -> dict[str, list[KeptVersion]]:
         """Returns what is kept of each model, the newest last."""
@@ -211,6 +222,8 @@ class WeightStore:
         Returns:
           The version; None where it is not kept or nothing was published.
         """
+        if version is not None and version.frozen:  # Its clone stays anyhow.
+            return version if await self.fetch(model, version) else None
         shelf = self._shelf(model)
         wanted = shelf.newest() if version is None else version
         if wanted is None or wanted not in shelf.versions:
@@ -220,6 +233,8 @@ class WeightStore:
 
     async def unpin(self, model: str, version: Version) -> None:
         """Takes one pin back; a version without any goes with the next publish."""
+        if version.frozen:
+            return
         pinned = self._shelf(model).pinned
         pinned[version] -= 1
         if pinned[version] <= 0:

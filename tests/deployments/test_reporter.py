@@ -26,9 +26,7 @@ class SlowStore:
         self.may_answer = asyncio.Event()
         self.is_away = False
 
-    async def report(
-        self, episodes: Sequence[Episode], counts: Mapping[str, int], measures: Mapping[str, Any]
-    ) -> None:
+    async def report(self, episodes: Sequence[Episode], counts: Mapping[str, int], measures: Mapping[str, Any]) -> None:
         if self.is_away:
             raise RayActorError
         self.episodes += episodes

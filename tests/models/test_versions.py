@@ -76,3 +76,16 @@ def test_what_is_kept_for_good_takes_no_place_and_never_leaves() -> None:
         versions.keep(v(number), str(number))
     assert versions.get(UNTRAINED) == "first"
     assert kept(versions) == [4]
+
+
+def test_who_asks_for_the_newest_is_never_given_a_frozen_version() -> None:
+    versions = Versions("first", 1, Bound(versions=2))
+    versions.swap(Version(1, 1), "newest")
+    for number in (5, 6):
+        versions.keep(Version(0, number), "frozen")
+        versions.hold(Version(0, number))
+    assert versions.newest_in_play() is None
+    versions.release(Version(0, 5))
+    versions.keep(Version(1, 1), "newest")
+    versions.hold(Version(1, 1))
+    assert versions.newest_in_play() == Version(1, 1)

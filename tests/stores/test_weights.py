@@ -28,7 +28,7 @@ def arrays(number: int) -> Arrays:
 
 
 async def store_of(folder: Path) -> WeightStore:
-    store = WeightStore(str(folder))
+    store = WeightStore(str(folder), str(folder / "clones"))
     await store.start()
     await store.register("m", "hash")
     return store
@@ -174,7 +174,7 @@ async def test_a_full_disk_does_not_stop_the_ring(tmp_path: Path, caplog: pytest
 
 async def test_the_newest_weights_of_each_model_have_an_age_from_their_publish_on(tmp_path: Path) -> None:
     now_s = 100.0
-    store = WeightStore(str(tmp_path), lambda: now_s)
+    store = WeightStore(str(tmp_path), str(tmp_path / "clones"), lambda: now_s)
     await store.start()
     for model in ("m", "n"):
         await store.register(model, "hash")
@@ -190,12 +190,12 @@ async def test_the_newest_weights_of_each_model_have_an_age_from_their_publish_o
 
 async def test_an_age_outlives_the_stores_process(tmp_path: Path) -> None:
     now_s = 100.0
-    store = WeightStore(str(tmp_path), lambda: now_s)
+    store = WeightStore(str(tmp_path), str(tmp_path / "clones"), lambda: now_s)
     await store.register("m", "hash")
     await publish(store, 0)
     await written(store)
     now_s = 160.0
-    again = WeightStore(str(tmp_path), lambda: now_s)
+    again = WeightStore(str(tmp_path), str(tmp_path / "clones"), lambda: now_s)
     await again.start()
     assert await again.ages_s() == {"m": 60.0}
 
