@@ -63,6 +63,10 @@ class ReleaseRefusedError(SparringError):
     """An exported model plays too differently from its network to be released."""
 
 
+class LeagueError(SparringError):
+    """A league has no such player, match or state, or what it has written down cannot be read."""
+
+
 class TreeError(SparringError):
     """A value cannot be written as bytes, or bytes are no such value."""
 

@@ -25,6 +25,7 @@ def active(config: ExperimentConfig) -> ExperimentConfig:
             "buffers": buffers,
             "sources": _existing(config.sources, mode),
             "trainers": _existing(config.trainers, mode),
+            "league": None if config.league is None or not config.league.active_in(mode) else config.league,
         }
     )
 

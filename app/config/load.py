@@ -8,6 +8,7 @@ from pydantic import ValidationError
 from app.config.evolving import evolution_problems
 from app.config.files import Tree, read
 from app.config.interpolate import resolve
+from app.config.leagues import league_problems
 from app.config.overrides import apply
 from app.config.problems import Problems, combined, config_error
 from app.config.references import reference_problems
@@ -53,6 +54,7 @@ def checked(tree: Tree, overrides: Sequence[str], path: Path) -> ExperimentConfi
 def _validated(tree: Tree) -> tuple[ExperimentConfig | None, Problems]:
     try:
         config = ExperimentConfig.model_validate(tree)
-        return config, combined(sharing_problems(config), rollout_problems(config), evolution_problems(config))
+        checks = (sharing_problems, rollout_problems, evolution_problems, league_problems)
+        return config, combined(*(check(config) for check in checks))
     except ValidationError as error:
         return None, schema_problems(error, ExperimentConfig)

@@ -38,6 +38,8 @@ REFERENCES = (
     Reference("trainers", ("inputs", "*", "buffer"), "buffers"),
     Reference("trainers", ("inputs", "*", "source"), "sources"),
     Reference("sources", ("held_out_source",), "sources"),
+    Reference("league", ("*", "trainer"), "trainers", modes=()),  # A league is one section.
+    Reference("league", ("*", "agent"), "agents", modes=()),
     Reference("launch", ("seats", "*", "*"), "agents", modes=()),  # A launch is no component of any mode.
     Reference("launch", ("scored", "*"), "agents", modes=()),
     Reference("launch", ("evaluation_seats", "*", "*"), "agents", modes=()),

@@ -6,6 +6,7 @@ from app.config.base import Config, Mode, Name, Process
 from app.config.buffers import BufferConfig
 from app.config.evolution import EvolutionConfig
 from app.config.launching import LaunchConfig
+from app.config.league import LeagueConfig
 from app.config.models import ModelConfig
 from app.config.search import SearchConfig
 from app.config.serving import ActorConfig, AgentConfig
@@ -58,5 +59,6 @@ class ExperimentConfig(Config):
     launch: LaunchConfig | None = None
     search: SearchConfig | None = None
     evolution: EvolutionConfig | None = None
+    league: LeagueConfig | None = None
     vars: dict[str, int | float | str | bool | list[int]] = {}
     """Free values for ``${vars.x}`` in this file."""

@@ -59,6 +59,7 @@ def slots(config: ExperimentConfig) -> list[Slot]:
         if actor.use_gateway == "head"
     ]
     rest = [_slot("stores", 1, part.stores)] if part.stores.active_in(mode) else []
+    rest += [] if part.league is None else [_slot("league", 1, part.league)]
     rest += [_slot(f"buffers.{name}", buffer.shards, buffer) for name, buffer in part.buffers.items()]
     for name, trainer in part.trainers.items():
         rest.append(_slot(f"trainers.{name}", trainer.most_workers, trainer))

@@ -1,6 +1,7 @@
 """Who beats whom: results of matches between two players, with the newest counting most."""
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Final
 
 import numpy as np
@@ -13,26 +14,40 @@ UNKNOWN: Final = 0.5
 FIRST_CAPACITY: Final = 16
 
 
+@dataclass(frozen=True, slots=True)
+class PayoffState:
+    """All that a payoff holds, as a copy that nothing changes any more."""
+
+    players: tuple[PlayerId, ...]
+    wins: NDArray[np.float64]
+    """Decayed wins of the row's player over the column's, [N, N]."""
+    games: NDArray[np.uint32]
+    """Matches of each pair, [N, N]."""
+
+
 class Payoff:
     """Win rates of all pairs; a draw is half a win for each side.
 
     Each result of a pair makes its older ones count ``decay`` times as much, so that a pair's rate follows players who
-    learn. The prior stands for ``prior_games`` draws, which the results outweigh in time.
+    learn. The prior stands for ``prior_games`` draws, which the results outweigh in time. Until a pair has played
+    ``min_games`` its rate is not trusted, and counts as unknown.
     """
 
-    def __init__(self, decay: float = 1.0, prior_games: float = 0.0) -> None:
+    def __init__(self, decay: float = 1.0, prior_games: float = 0.0, min_games: int = 0) -> None:
         """Makes a payoff without players.
 
         Raises:
-          ValueError: The decay lies outside (0, 1], or the prior is negative.
+          ValueError: The decay lies outside (0, 1], the prior or the least number of games is negative.
         """
-        if not 0 < decay <= 1 or prior_games < 0:
-            raise ValueError(f"payoff needs decay in (0, 1] and prior_games >= 0, got {decay} and {prior_games}")
-        self._decay, self._prior = decay, prior_games
+        if not 0 < decay <= 1 or prior_games < 0 or min_games < 0:
+            raise ValueError(
+                f"payoff needs decay in (0, 1], prior_games >= 0 and min_games >= 0, got {decay}, {prior_games} and "
+                f"{min_games}"
+            )
+        self._decay, self._prior, self._min_games = decay, prior_games, min_games
         self._places: dict[PlayerId, int] = {}
         self._wins = np.zeros((FIRST_CAPACITY, FIRST_CAPACITY))
-        """Decayed wins of the row's player over the column's."""
-        self._games = np.zeros((FIRST_CAPACITY, FIRST_CAPACITY), np.int64)
+        self._games = np.zeros((FIRST_CAPACITY, FIRST_CAPACITY), np.uint32)
 
     @property
     def players(self) -> tuple[PlayerId, ...]:
@@ -72,6 +87,17 @@ class Payoff:
         self._games[a, b] += 1
         self._games[b, a] += 1
 
+    def forget(self, player: PlayerId) -> None:
+        """Makes a player one who has met nobody: its weights are others now.
+
+        Raises:
+          KeyError: The player is unknown.
+        """
+        place = self._places[player]
+        for matrix in (self._wins, self._games):
+            matrix[place, :] = 0
+            matrix[:, place] = 0
+
     def games(self, home: PlayerId, away: PlayerId) -> int:
         """Returns how many matches the pair has played."""
         return int(self._games[self._places[home], self._places[away]])
@@ -86,15 +112,48 @@ class Payoff:
         Raises:
           KeyError: A player is unknown.
         """
-        row, columns = self._places[player], [self._places[opponent] for opponent in opponents]
-        return self._rates(self._wins[row, columns], self._wins[columns, row])
+        row, columns = self._places[player], self._columns(opponents)
+        return self._rates(self._wins[row, columns], self._wins[columns, row], self._games[row, columns])
+
+    def games_with(self, player: PlayerId, opponents: Sequence[PlayerId]) -> NDArray[np.uint32]:
+        """Returns how many matches a player has played against each opponent, [N].
+
+        Raises:
+          KeyError: A player is unknown.
+        """
+        return self._games[self._places[player], self._columns(opponents)]
 
     def matrix(self, players: Sequence[PlayerId]) -> NDArray[np.float64]:
         """Returns the win rate of each row's player over each column's, [N, N]; 0.5 on the diagonal."""
-        places = [self._places[player] for player in players]
-        wins = self._wins[np.ix_(places, places)]
-        return self._rates(wins, wins.T)
+        places = self._columns(players)
+        wins, games = self._wins[np.ix_(places, places)], self._games[np.ix_(places, places)]
+        return self._rates(wins, wins.T, games)
 
-    def _rates(self, wins: NDArray[np.float64], losses: NDArray[np.float64]) -> NDArray[np.float64]:
+    def state(self) -> PayoffState:
+        """Returns a copy of all that it holds."""
+        count = len(self._places)
+        return PayoffState(self.players, self._wins[:count, :count].copy(), self._games[:count, :count].copy())
+
+    def load(self, state: PayoffState) -> None:
+        """Replaces all that it holds."""
+        count = len(state.players)
+        capacity = max(FIRST_CAPACITY, count)
+        self._places = {player: place for place, player in enumerate(state.players)}
+        self._wins, self._games = np.zeros((capacity, capacity)), np.zeros((capacity, capacity), np.uint32)
+        self._wins[:count, :count], self._games[:count, :count] = state.wins, state.games
+
+    def at(self, state: PayoffState) -> "Payoff":
+        """Returns a payoff with the same settings that holds a state, for a computation in another thread."""
+        other = Payoff(self._decay, self._prior, self._min_games)
+        other.load(state)
+        return other
+
+    def _columns(self, players: Sequence[PlayerId]) -> list[int]:
+        return list(map(self._places.__getitem__, players))
+
+    def _rates(
+        self, wins: NDArray[np.float64], losses: NDArray[np.float64], games: NDArray[np.uint32]
+    ) -> NDArray[np.float64]:
         total = wins + losses + self._prior
-        return np.divide(wins + UNKNOWN * self._prior, total, out=np.full_like(total, UNKNOWN), where=total > 0)
+        trusted = (total > 0) & (games >= self._min_games)
+        return np.divide(wins + UNKNOWN * self._prior, total, out=np.full_like(total, UNKNOWN), where=trusted)

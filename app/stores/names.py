@@ -11,6 +11,9 @@ STORES: Final = "stores"
 RELEASES: Final = "releases"
 """Process that follows the registry of models."""
 
+LEAGUE: Final = "league"
+"""Process that holds the league."""
+
 
 def namespace_of(run: Run) -> str:
     """Returns the Ray namespace of a trial; its service and its training find each other in it."""

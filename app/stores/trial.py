@@ -1,9 +1,10 @@
 """All stores of one trial: made by the service, found by the trainer."""
 
 import secrets
+import time
 from itertools import count
 from pathlib import Path
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from app.config.base import Process
 from app.config.root import ExperimentConfig
@@ -15,9 +16,11 @@ from app.stores.buffer_store import BufferStore
 from app.stores.directory import DirectoryClient, DirectoryStore
 from app.stores.followed_model import ReleaseSource
 from app.stores.gate import Gate, open_gate
-from app.stores.host import Store, StoreHandle, close_hosts, find_host, found_hosts, open_host
+from app.stores.host import Host, Store, StoreHandle, close_hosts, find_host, found_hosts, open_host
+from app.stores.league import LeagueStore
+from app.stores.league_client import LeagueClient
 from app.stores.metrics import Metrics, MetricStore
-from app.stores.names import RELEASES, STORES, buffer_host, namespace_of
+from app.stores.names import LEAGUE, RELEASES, STORES, buffer_host, namespace_of
 from app.stores.releases import ReleaseStore
 from app.stores.releases_client import Operator, Releases
 from app.stores.shard import ShardStore
@@ -25,11 +28,20 @@ from app.stores.snapshots import Snapshots, SnapshotStore
 from app.stores.weights import WeightStore
 from app.stores.weights_client import Catalog, Weights
 
+if TYPE_CHECKING:
+    from ray.actor import ActorHandle
+
 SNAPSHOT_BYTES_MAX: Final = 512 * 2**20
 """Bytes that snapshots of games may take: 50,000 games of 10 KiB."""
 
 START_S: Final = 60.0
 """Longest wait for the process that follows the registry."""
+
+
+LEAGUE_S: Final = 30.0
+"""Longest wait for the league's process, which is started after that of the other stores."""
+LOOK_S: Final = 0.2
+"""Seconds between two looks for it."""
 
 
 class Trial:
@@ -80,6 +92,14 @@ class Trial:
         """
         return Operator(StoreHandle(find_host(self.namespace, RELEASES), RELEASES))
 
+    def league(self, wait_s: float = LEAGUE_S) -> LeagueClient:
+        """Returns the league, whatever was started first: one that is on its way is waited for.
+
+        Raises:
+          ServiceNotFoundError: The service has no league, or none came in time.
+        """
+        return LeagueClient(StoreHandle(_awaited_host(self.namespace, LEAGUE, wait_s), LEAGUE))
+
     def gate(self, name: str) -> Gate:
         """Returns what keeps the workers that read a source in step, made if it does not run yet."""
         return open_gate(self.namespace, name)
@@ -103,7 +123,17 @@ def open_stores(config: ExperimentConfig, home: Path) -> Trial:
         "snapshots": (SnapshotStore, {"max_bytes": SNAPSHOT_BYTES_MAX}),
     }
     open_host(namespace, STORES, config.stores, stores)
+    open_league(config, home)
     return Trial(namespace)
+
+
+def open_league(config: ExperimentConfig, home: Path) -> None:
+    """Starts the league where the config has one and it does not run yet."""
+    if config.league is None:
+        return
+    folder = str(home / config.run.trial / LEAGUE)
+    kwargs = {"config": config.league, "folder": folder, "seed": config.run.seed}
+    open_host(namespace_of(config.run), LEAGUE, config.league, {LEAGUE: (LeagueStore, kwargs)})
 
 
 def find_buffer(namespace: str, name: str) -> Buffer:
@@ -129,6 +159,13 @@ def open_buffer(config: ExperimentConfig, name: str, spec: ModelSpec) -> None:
         others.append(StoreHandle(host, "shard"))
     kwargs = {"spec": spec, "settings": settings, "others": others}
     open_host(namespace, buffer_host(name), process, {"buffer": (BufferStore, kwargs)})
+
+
+def _awaited_host(namespace: str, name: str, wait_s: float) -> "ActorHandle[Host]":
+    end_s = time.monotonic() + wait_s
+    while not found_hosts(namespace, [name]) and time.monotonic() < end_s:
+        time.sleep(LOOK_S)
+    return find_host(namespace, name)
 
 
 def open_releases(config: ExperimentConfig, models: dict[str, ReleaseSource]) -> None:

@@ -1,8 +1,8 @@
 """Prioritized fictitious self-play (Vinyals et al., 2019), https://doi.org/10.1038/s41586-019-1724-z."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,7 +10,15 @@ from numpy.typing import NDArray
 from app.league.matchmaking.matchmaker import Probabilities, check_candidates
 from app.league.payoff import Payoff, PlayerId
 
-Weighting = Literal["variance", "squared", "linear"]
+Rates = NDArray[np.float64]
+Weighting = Literal["variance", "squared", "linear", "linear_capped"]
+
+WEIGHTINGS: Final[Mapping[Weighting, Callable[[Rates, Rates], Rates]]] = {
+    "variance": lambda win_rates, loss_rates: win_rates * loss_rates,
+    "squared": lambda _, loss_rates: loss_rates**2,
+    "linear": lambda _, loss_rates: loss_rates,
+    "linear_capped": lambda _, loss_rates: np.minimum(loss_rates, 0.5),
+}
 
 
 def pfsp(win_rates: NDArray[np.float64], weighting: Weighting = "squared") -> Probabilities:
@@ -18,7 +26,8 @@ def pfsp(win_rates: NDArray[np.float64], weighting: Weighting = "squared") -> Pr
 
     Args:
       win_rates: Chance of beating each opponent, in [0, 1], [N]; 0.5 where unknown.
-      weighting: ``variance`` prefers equals by p(1 - p); ``squared``, (1 - p)², and ``linear``, 1 - p, the hard ones.
+      weighting: ``variance`` prefers equals by p(1 - p); ``squared``, (1 - p)², and ``linear``, 1 - p, the hard ones;
+        ``linear_capped``, min(1 - p, 0.5), all those that beat it alike.
 
     Raises:
       ValueError: There is no opponent, or a rate lies outside [0, 1].
@@ -26,7 +35,7 @@ def pfsp(win_rates: NDArray[np.float64], weighting: Weighting = "squared") -> Pr
     if win_rates.size == 0 or not np.all((win_rates >= 0) & (win_rates <= 1)):
         raise ValueError(f"pfsp needs win rates in [0, 1], got {win_rates}")
     loss_rates = 1 - win_rates
-    weights = {"variance": win_rates * loss_rates, "squared": loss_rates**2, "linear": loss_rates}[weighting]
+    weights = WEIGHTINGS[weighting](win_rates, loss_rates)
     total = float(weights.sum())
     if total == 0:  # Everyone is beaten for certain: nothing left to prefer.
         return np.full(win_rates.size, 1 / win_rates.size)

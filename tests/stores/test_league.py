@@ -1,0 +1,107 @@
+"""The league's store: what it says is written down, and a restart goes on from it."""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from pathlib import Path
+
+import pytest
+
+from app.config.league import LeagueConfig
+from app.errors import LeagueError
+from app.league.keeping import snapshots
+from app.league.matches import ABORTED, Reply, Result
+from app.league.players import Weights
+from app.stores.league import LeagueStore
+
+WIN = Result((1.0, 0.0))
+
+
+def config_of(**changes: object) -> LeagueConfig:
+    players = {"main": {"trainer": "main"}, "exploiter": {"trainer": "second", "role": "main_exploiter"}}
+    return LeagueConfig.model_validate({"players": players, "min_games": 0, **changes})
+
+
+@asynccontextmanager
+async def store_in(
+    folder: Path, clock: Callable[[], float] = lambda: 0.0, **changes: object
+) -> AsyncIterator[LeagueStore]:
+    store = LeagueStore(config_of(**changes), str(folder), 1, clock)
+    await store.start()
+    try:
+        yield store
+    finally:
+        await store.close()
+
+
+async def test_what_was_acknowledged_is_there_after_a_restart(tmp_path: Path) -> None:
+    async with store_in(tmp_path) as store:
+        frozen = await store.freeze("main", 1, Weights("clones/a"))
+        match = await store.next_match("exploiter")
+        assert await store.report(match.id, WIN) is Reply.COUNTED
+        pending = await store.next_match("exploiter")
+        before = await store.show(10)
+    async with store_in(tmp_path) as store:
+        assert (await store.show(10)).standings == before.standings
+        assert (await store.show(10)).matches == before.matches
+        assert await store.report(match.id, WIN) is Reply.DUPLICATE
+        assert await store.report(pending.id, WIN) is Reply.COUNTED
+        assert (await store.freeze("main", 1, Weights("clones/b"))).frozen == frozen.frozen
+
+
+async def test_a_snapshot_stands_for_what_came_before_it(tmp_path: Path) -> None:
+    async with store_in(tmp_path) as store:
+        await store.freeze("main", 1, Weights("clones/a"))
+        for _ in range(3):
+            await store.report((await store.next_match("exploiter")).id, WIN)
+            await store.save()
+        await store.report((await store.next_match("exploiter")).id, WIN)
+        before = await store.show(10)
+    assert len(snapshots(tmp_path)) == 2
+    async with store_in(tmp_path) as store:
+        assert await store.show(10) == before
+
+
+async def test_many_at_once_are_all_counted_once(tmp_path: Path) -> None:
+    async with store_in(tmp_path) as store:
+        matches = await asyncio.gather(*(store.next_match("exploiter") for _ in range(50)))
+        replies = await asyncio.gather(*(store.report(match.id, WIN) for match in matches for _ in range(3)))
+        assert replies.count(Reply.COUNTED) == 50
+        assert replies.count(Reply.DUPLICATE) == 100
+
+
+async def test_an_aborted_match_counts_nothing(tmp_path: Path) -> None:
+    async with store_in(tmp_path) as store:
+        match = await store.next_match("exploiter")
+        assert await store.report(match.id, ABORTED) is Reply.ABORTED
+        assert (await store.show()).counts["matches_aborted"] == 1
+        assert all(standing.games == 0 for standing in (await store.show()).standings)
+
+
+async def test_a_league_of_another_folder_can_be_begun_with(tmp_path: Path) -> None:
+    async with store_in(tmp_path / "old") as store:
+        await store.freeze("main", 1, Weights("clones/a"))
+        match = await store.next_match("main")
+    async with store_in(tmp_path / "new", keeping={"restore": str(tmp_path / "old")}) as store:
+        assert "main:1" in {standing.player for standing in (await store.show()).standings}
+        assert await store.report(match.id, WIN) is Reply.UNKNOWN
+    async with store_in(tmp_path / "new", keeping={"restore": str(tmp_path / "old")}) as store:
+        assert (await store.player("main")).period == 2
+
+
+async def test_another_rating_system_is_refused(tmp_path: Path) -> None:
+    async with store_in(tmp_path) as store:
+        await store.save()
+    with pytest.raises(LeagueError, match="rated by openskill"):
+        async with store_in(tmp_path, rating="elo"):
+            pass
+
+
+async def test_a_live_opponent_is_found_by_level(tmp_path: Path) -> None:
+    opponents = {"weak": {"agent": "bot", "rating": 10.0}, "strong": {"agent": "bot", "rating": 40.0}}
+    async with store_in(tmp_path, opponents=opponents) as store:
+        assert (await store.next_opponent(level=0.0)).player == "weak"
+        assert (await store.next_opponent(level=1.0)).player == "strong"
+        assert (await store.next_opponent(rating=11.0)).player == "weak"
+        with pytest.raises(LeagueError, match="level"):
+            await store.next_opponent(level=2.0)
