@@ -23,6 +23,7 @@ from app.agents.released_agent import ReleasedAgent
 from app.agents.steady import GameWeights, SteadyAgent, SteadyModel
 from app.agents.threads import ThreadPool
 from app.agents.unroll import Unroll
+from app.config.root import ExperimentConfig
 from app.config.serving import ActorConfig, AgentConfig
 from app.errors import BadRequestError
 from app.models.model import Model
@@ -37,6 +38,7 @@ from app.stores.metrics import Episode
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from deployments.actor_args import ActorArgs
+from deployments.league import WHOLE, Part, ReplicaLeague
 from deployments.pacing import keep_pace
 from deployments.pusher import Pusher, linked_shards
 from deployments.recorders import Recorders
@@ -72,6 +74,7 @@ class AgentMaker:
         wanted = [agent.model for agent in self._agents.values() if agent.model]
         self.models = ReplicaModels(args, trial, wanted, remote_models, self.counts)
         self._games = {name: GameWeights() for name in wanted}
+        self.league = _league(args.config, trial, self.counts)
         self.reporter = Reporter(trial.metrics, self.counts)
         self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
         self._paces = {name: self._pace(name) for name in self.pushers if self._waits(name)}
@@ -85,7 +88,8 @@ class AgentMaker:
         """Returns what must run for as long as the replica lives: weights in, rows and reports out."""
         pacing = [keep_pace(pace, self.pushers[name], self._trial.buffer(name)) for name, pace in self._paces.items()]
         pushing = [pusher.run() for pusher in self.pushers.values()]
-        return [*self.models.work(), self.reporter.run(), *pushing, *pacing]
+        league = [] if self.league is None else [self.league.run()]
+        return [*self.models.work(), self.reporter.run(), *pushing, *pacing, *league]
 
     def buffer_links(self) -> dict[str, int]:
         """Returns how many shards of each buffer this replica sends to."""
@@ -98,6 +102,8 @@ class AgentMaker:
     async def close(self) -> None:
         """Reports for the last time, writes recordings and ends the threads of blocking agents; a stuck one is left."""
         await self.models.close()
+        if self.league is not None:
+            await self.league.flush()
         await self._recorders.close()
         if self._threads is not None:
             for call in await self._threads.close():
@@ -112,43 +118,70 @@ class AgentMaker:
         name = agent_of(session) or self._players[0]
         if name not in self._players:
             raise BadRequestError(f"session {session!r} names agent {name!r}; here play {', '.join(self._players)}")
-        player = self._player(name, session, purpose, board)
+        player = self._seated(name, session, purpose, board)
         if not self._observers:
             return player
         observers = [
-            self._agent(observer, session, purpose, board, self._model_of(observer)) for observer in self._observers
+            self._agent(observer, session, purpose, board, self._model_of(observer), WHOLE)
+            for observer in self._observers
         ]
         return Observed(player, observers, self.counts)
 
-    def _player(self, name: str, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
+    def _seated(self, name: str, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
+        """Returns who answers a session: the agent that it names, or in a league's game whoever sits on its seat."""
+
+        def play(plays: str, part: Part) -> SessionAgent:
+            return self._player(plays, session, purpose, board, part)
+
+        if self.league is None or purpose is not Purpose.TRAIN or not self.league.seats(name):
+            return play(name, WHOLE)
+        return self.league.agent(name, self._classes, session, play)
+
+    def _player(
+        self,
+        name: str,
+        session: SessionId,
+        purpose: Purpose,
+        board: Board,
+        part: Part,
+    ) -> SessionAgent:
         """Returns who answers a session; where its model is not to change at any tick, it keeps its weights."""
         model = self._model_of(name)
         if model is None or self._agents[name].model in self.models.released:  # A release keeps its version anyhow.
-            return self._agent(name, session, purpose, board, model)
+            return self._agent(name, session, purpose, board, model, part)
         weights = self._args.config.models[str(self._agents[name].model)].weights
-        if weights.change == "always" and weights.every_ticks in (None, 1):
-            return self._agent(name, session, purpose, board, model)
+        if part.frozen is None and weights.change == "always" and weights.every_ticks in (None, 1):
+            return self._agent(name, session, purpose, board, model, part)
         steady = SteadyModel(model)
-        agent = self._agent(name, session, purpose, board, steady)
+        agent = self._agent(name, session, purpose, board, steady, part)
         games = self._games[str(self._agents[name].model)]
-        return SteadyAgent(agent, steady, weights.every_ticks, game_of(session), games, self.counts)
+        every = None if part.frozen is not None else weights.every_ticks
+        return SteadyAgent(agent, steady, every, game_of(session), games, self.counts, part.frozen)
 
     def _model_of(self, name: str) -> Model | None:
         model = self._agents[name].model
         return self.models[model] if model else None
 
-    def _agent(self, name: str, session: SessionId, purpose: Purpose, board: Board, model: Model | None) -> Agent:
+    def _agent(
+        self, name: str, session: SessionId, purpose: Purpose, board: Board, model: Model | None, part: Part
+    ) -> Agent:
         # The number is in the seed so that a session that is played again does not explore in the same way again.
         seed = derive(self._args.config.run.seed, name, session, self._plays_of(session))
         agent = self._agents[name]
-        pace = self._paces.get(agent.buffer or "") if purpose is Purpose.TRAIN else None
+        pace = self._paces.get(agent.buffer or "") if purpose is Purpose.TRAIN and part.learns else None
+
+        def report(returned: float, ticks: int) -> None:
+            part.note(returned)
+            if part.learns:  # The returns of others say nothing about who learns.
+                self.reporter.episode(Episode(purpose, returned, ticks, name))
+
         context = AgentContext(
             session=session,
             purpose=purpose,
             rng=Draws(seed),
             model=model if pace is None or model is None else PacedModel(model, pace),
-            unroll=self._unroll(name, session, purpose),
-            report=lambda returned, ticks: self.reporter.episode(Episode(purpose, returned, ticks, name)),
+            unroll=self._unroll(name, session, purpose) if part.learns else None,
+            report=report,
             board=board,
             measure=self.reporter.measure,
         )
@@ -232,6 +265,10 @@ def _agent_class(name: str, agent: AgentConfig) -> type[Agent] | type[BlockingAg
     found = load_plugin(agent.factory)
     check_blocking(found, name, blocking=agent.blocking)
     return cast("type[Agent] | type[BlockingAgent]", found)
+
+
+def _league(config: ExperimentConfig, trial: Trial, counts: Counter[str]) -> ReplicaLeague | None:
+    return None if config.league is None else ReplicaLeague(config, config.league, trial.league(), counts)
 
 
 def _threads(actor: ActorConfig) -> ThreadPool:

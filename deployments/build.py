@@ -28,11 +28,12 @@ from app.stores.followed_model import ReleaseSource
 from app.stores.model_sources import ModelSources
 from app.stores.names import namespace_of
 from app.stores.release_registry import ReleaseRegistry, parts_of
-from app.stores.trial import Trial, open_buffer, open_releases, open_stores
+from app.stores.trial import Trial, open_buffer, open_league, open_releases, open_stores
 from app.types import Arrays, Version
 from deployments.actor import ActorReplica
 from deployments.actor_args import ActorArgs
 from deployments.gateway_replica import GatewayReplica
+from deployments.league_weights import set_apart
 from deployments.model import ModelPlace, ModelReplica
 from deployments.models import network_of
 from deployments.options import actor_options, gateway_options, model_options
@@ -95,7 +96,12 @@ def prepare(whole: ExperimentConfig) -> Prepared:
         if actor.use_gateway is not None:
             refuse_taken(actor.host, actor.port, owner)
     sources = release_sources(config)
-    trial = open_stores(config, state_root(config.run.project))
+    root = state_root(config.run.project)
+    trial = open_stores(config, root)
+    if config.league is not None:
+        hashes = {name: hash_of(module) for name, module in modules.items()}
+        league, weights = set_apart(config, config.league, hashes, ModelSources(config, root))
+        open_league(config, league, root, weights)
     first = {name: declare_model(config, name, modules[name], trial) for name in config.models if name not in sources}
     released: dict[str, Version] = {}
     for name, source in sources.items():

@@ -19,6 +19,7 @@ from app.models.folders import UNFINISHED, remove_folder, write_folder
 from app.models.saved import SavedModel, read_meta, read_model, write_model
 from app.replay.ancestry import NO_ANCESTRY, Ancestry, Origin
 from app.types import Version
+from train.league.following import Period
 from train.resume import Progress
 from train.retention import Mark, kept
 from train.strategies.strategy import TrainedState
@@ -52,6 +53,8 @@ class LearnerState:
     """How far each input was read, by its name; tensors and numbers, nested."""
     ancestry: Ancestry = NO_ANCESTRY
     """What its generation, and those before it, went on from."""
+    period: Period = field(default_factory=Period)
+    """Learning period of a league's player; none without a league."""
 
     def ancestry_of(self, generation: int) -> Ancestry:
         """Returns the ancestry of a generation that goes on from here."""
@@ -169,6 +172,7 @@ def load_state(path: Path) -> LearnerState:
             metrics=learner["metrics"],
             positions=rest["positions"],
             ancestry=Ancestry.of_lists(learner.get("ancestry", [])),
+            period=Period(**learner.get("period", {})),
         )
     except (OSError, EOFError, RuntimeError, ValueError, KeyError, TypeError, UnpicklingError) as error:
         raise CheckpointError(f"cannot read checkpoint {path}: {type(error).__name__}: {error}") from error
@@ -189,6 +193,7 @@ def _write(folder: Path, state: LearnerState, ordinal: int) -> None:
         "generation": state.generation,
         "run": state.run,
         "ancestry": state.ancestry.as_lists(),
+        "period": state.period.as_dict(),
         "ordinal": ordinal,
         "metrics": {name: value for name, value in state.metrics.items() if math.isfinite(value)},
         "created_at": datetime.now(UTC).isoformat(timespec="seconds"),

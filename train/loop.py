@@ -13,33 +13,31 @@ import ray
 import ray.train
 import ray.train.torch
 import torch
-from ray.train.collective import broadcast_from_rank_zero
 
 from app.algorithms.contract import Learned
 from app.config.active import agents_of
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError, SparringError
-from app.models.module import build_module, hash_of, spec_of
-from app.replay.ancestry import NO_ANCESTRY
+from app.models.module import build_module, hash_of
 from app.replay.freshness import Freshness, freshness
 from app.seeding import derive
 from app.stores.metrics import Update
 from app.stores.trial import Trial
-from app.types import Version
+from app.stores.weights_client import Weights
 from train.checkpoint import LearnerState
 from train.inputs import open_input
+from train.league.following import Period
+from train.league.pupil import Pupil
 from train.learners import Given
-from train.learning import make_held_out, make_learners
 from train.publish import Publisher
 from train.random_state import seed_generators
-from train.resume import go_on, progress_of
 from train.saving import MEAN_RETURN, Saving, SavingArgs
-from train.strategies.build import wrap
 from train.strategies.processes import Processes
 from train.strategies.strategy import Place
 from train.streams import Arrived, Streams
 from train.tables import open_tables
 from train.teachers import load_teachers
+from train.trainee import Trainee
 
 if TYPE_CHECKING:
     from app.config.training import TrainerConfig
@@ -109,27 +107,38 @@ class Worker:
         device = ray.train.torch.get_device()
         place = Place(self._rank, self._workers, device, self._processes.reduce_sum)
         seed_generators(derive(args.config.run.seed, self._rank))
-        self._trained = wrap(self._config, self._module, place)
-        spec, wanted = spec_of(self._module), self._config.inputs
+        teachers = load_teachers(args.teachers)
+        self._trainee = Trainee(args.config, self._config, self._module, place, self._processes, teachers)
+        spec, wanted = self._trainee.spec, self._config.inputs
         self._inputs = [open_input(args.config, args.trainer, at, trial, spec) for at in range(len(wanted))]
         self._streams = Streams(self._inputs, [one.weight for one in wanted], self._config.mixing, self._processes)
-        self._learners = make_learners(self._config, self._trained, spec, load_teachers(args.teachers))
-        self._held_out = make_held_out(args.config, self._config, self._trained, self._module)
         self._updates = 0 if begun is None else begun.updates
         self._tables = open_tables(args.config, self._config, trial, Path(args.saving.folder))
         if begun is not None:
-            go_on(begun.progress, self._trained, self._learners, self._rank)
+            self._trainee.go_on(begun.progress)
             self._streams.go_on(begun.positions)
             if self._rank == 0:  # Before any worker asks for a batch: rounds begin when all have joined.
                 self._tables.restore(self._saving.begun_in, begun)
-        weights, after = trial.weights(self._config.model), self._saving.newest_generation()
-        generation = self._same_on_all(weights.begin(self._hash, after) if self._rank == 0 else 0)
-        self._publisher = Publisher(weights, trial.metrics, args.trainer, generation)
-        self._ancestry = NO_ANCESTRY if begun is None else begun.ancestry_of(generation)
+        weights = trial.weights(self._config.model)
+        self._publisher = Publisher(weights, trial.metrics, args.trainer, self._processes, self._inputs)
+        opened = self._publisher.open(self._hash, self._saving.newest_generation())
+        if begun is not None:
+            self._publisher.ancestry = begun.ancestry_of(opened.generation)
+        self._pupil = self._opened_pupil(trial, weights, begun)
         self._measured: Mapping[str, float] = {}
         """Metrics of the newest update."""
         self._dropped: Counter[str] = Counter()
         """Rows that were not learned from, since the last report."""
+
+    def _opened_pupil(self, trial: Trial, weights: Weights, begun: LearnerState | None) -> Pupil | None:
+        """Returns what follows the league; None where none of its players is this trainer's."""
+        league, name = self._args.config.league, self._args.trainer
+        if league is None or all(player.trainer != name for player in league.players.values()):
+            return None
+        period = Period() if begun is None else begun.period
+        pupil = Pupil(self._args.config, name, trial.league(), weights, self._processes, period)
+        pupil.begin(self._trainee)
+        return pupil
 
     def run(self) -> None:
         """Learns from each batch of the stream, publishes between updates, and saves at the end."""
@@ -146,9 +155,8 @@ class Worker:
 
     def _begin(self) -> None:
         """Publishes the first weights: the stream has shown with its first batch that it is up."""
-        self._note_version()
-        if self._rank == 0:
-            self._publisher.report(Update(self._updates, time.time(), {}))
+        self._publish_taken()
+        self._publisher.report(Update(self._updates, time.time(), self._period_metrics()))
 
     def _learn(self, turn: Sequence[Arrived]) -> None:
         started_s = time.monotonic()
@@ -158,7 +166,7 @@ class Worker:
             Given(arrived.at, arrived.batch, torch.Generator().manual_seed(seed))
             for arrived, seed in zip(turn, seeds, strict=True)
         ]
-        learned = self._learners.update(given)
+        learned = self._trainee.learners.update(given)
         for arrived, one in zip(turn, learned, strict=True):
             if one.priorities is not None:
                 self._inputs[arrived.at].update_priorities(arrived.batch, one.priorities)
@@ -166,12 +174,15 @@ class Worker:
             _log.warning("a batch held no row of this generation within the lag bound; nothing was learned")
             return
         self._updates += 1
+        if self._pupil is not None:
+            self._pupil.period.updates += 1
         measured = self._evaluated()
         if self._updates % self._config.publish_every_updates == 0:
-            self._note_version()
+            self._publish()
         if self._rank == 0:
             self._report(turn, fresh, learned, measured | {"update_s": time.monotonic() - started_s})
         self._dropped.clear()
+        self._follow_league()
         self._save_if_due()
 
     def _evaluated(self) -> dict[str, float]:
@@ -180,7 +191,7 @@ class Worker:
         if settings is None or self._updates % settings.every_updates:
             return {}
         device = ray.train.torch.get_device()
-        return {name: value for one in self._held_out for name, value in one.measure(device).items()}
+        return {name: value for one in self._trainee.held_out for name, value in one.measure(device).items()}
 
     def _freshened(self, arrived: Arrived) -> Freshness:
         """Returns which rows of a batch still count; the others get weight 0."""
@@ -204,30 +215,40 @@ class Worker:
             own = one.metrics | age.metrics() | {"wait_s": arrived.waited_s}
             found |= {f"{front}{name}": value for name, value in own.items()}
         gauges = self._streams.gauges() | self._tables.gauges()
-        self._measured = {**found, **dropped, **measured, **gauges}
+        self._measured = {**found, **dropped, **measured, **gauges, **self._period_metrics()}
         self._publisher.report(Update(self._updates, time.time(), self._measured))
 
-    def _note_version(self) -> None:
-        """Rank 0 publishes; the others count along, since the lag of their rows is measured against it."""
-        weights = self._trained.weights()
-        if self._rank == 0:
-            self._publisher.publish(weights)
-            for one in self._inputs:
-                one.advance(self._publisher.version, self._ancestry)
-        else:
-            self._publisher.version = Version(self._publisher.version.generation, self._publisher.version.number + 1)
+    def _publish(self) -> None:
+        self._publisher.publish(self._trainee.trained.weights())
+
+    def _follow_league(self) -> None:
+        """Goes over to another learning period where the league wants one, all workers between the same updates."""
+        if self._pupil is None or not self._pupil.follow(self._trainee):
+            return
+        self._publisher.open(self._hash, 0)  # The rows under way are of a policy that this one has nothing to do with.
+        self._publish_taken()
+
+    def _publish_taken(self) -> None:
+        """Publishes, and where the league wanted these weights tells it so: games play them from then on."""
+        self._publish()
+        if self._pupil is not None and self._pupil.took:
+            self._publisher.settle()
+            self._pupil.published()
+
+    def _period_metrics(self) -> dict[str, float]:
+        return {} if self._pupil is None else self._pupil.period.metrics()
 
     def _finish(self) -> None:
         state = self._state()
         if state is not None:
             self._tables.save(self._saving.save(state), last=True)
-            self._publisher.close()
+            self._publisher.settle()
             self._streams.finish()
         self._streams.settle()
         self._tables.settle()
 
     def _save_if_due(self) -> None:
-        if not (self._trained.may_save() and self._processes.agree(lambda: self._saving.due(self._updates))):
+        if not (self._trainee.trained.may_save() and self._processes.agree(lambda: self._saving.due(self._updates))):
             return
         state = self._state()
         if state is None:
@@ -239,7 +260,7 @@ class Worker:
 
     def _state(self) -> LearnerState | None:
         """Returns what training goes on from, on rank 0; the other workers add their parts and get None."""
-        progress = progress_of(self._trained, self._learners, self._processes)
+        progress = self._trainee.progress()
         positions = self._streams.positions()
         if progress is None or positions is None:
             return None
@@ -254,7 +275,8 @@ class Worker:
             kwargs=self._model.kwargs,
             metrics=self._measures(),
             positions=positions,
-            ancestry=self._ancestry,
+            ancestry=self._publisher.ancestry,
+            period=Period() if self._pupil is None else self._pupil.period,
         )
 
     def _measures(self) -> Mapping[str, float]:
@@ -265,7 +287,3 @@ class Worker:
         agents = agents_of(self._args.config, self._config.model)
         returned = self._metrics.progress(best.games, self._args.trainer, agents).mean_return
         return self._measured if returned is None else {**self._measured, MEAN_RETURN: returned}
-
-    def _same_on_all(self, number: int) -> int:
-        """Returns rank 0's number on all ranks."""
-        return int(broadcast_from_rank_zero(number)) if self._workers > 1 else number

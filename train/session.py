@@ -18,6 +18,7 @@ from app.stores.model_sources import ModelSources
 from app.stores.trial import Trial
 from app.types import Version
 from train.launch.cores import Evaluated
+from train.league.keeper import LeagueKeeper
 from train.mlflow_run import TrackedTrial, git_commit
 from train.monitor import Monitor, Watched
 from train.playing import PlayedEvaluations
@@ -29,6 +30,8 @@ SAVE_TIMEOUT_S: Final = 3.0
 """Longest wait for the trainer's last checkpoint when all ends early."""
 HURRY_S: Final = 1.0
 """Longest wait for the metrics then."""
+KEEP_TIMEOUT_S: Final = 10.0
+"""Longest wait for a player that is being frozen."""
 CLOSE_TIMEOUT_S: Final = 20.0
 """Longest wait for the tracking store when all else is done."""
 
@@ -74,6 +77,7 @@ class TrainingSession:
             trial.metrics, [self._watched(run) for run in self.runs.values()], self._tracker, writer
         )
 
+        self._keeper = self._league_keeper()
         self._evaluations = [made for run in self.runs.values() if (made := self._played(run)) is not None]
 
     def start(self) -> None:
@@ -81,6 +85,8 @@ class TrainingSession:
         for run in self.runs.values():
             run.start()
         self._monitor.start()
+        if self._keeper is not None:
+            self._keeper.start()
         for evaluations in self._evaluations:
             evaluations.start()
 
@@ -169,13 +175,13 @@ class TrainingSession:
         end_s = time.monotonic() + save_s
         for run in running:
             run.wait(max(0.0, end_s - time.monotonic()))
-        self._end_evaluations()
+        self._end_threads()
         self._monitor.halt(HURRY_S)
         self._tracker.close("KILLED", HURRY_S)
 
     def close(self, *, succeeded: bool) -> None:
         """Writes what is left to MLflow and TensorBoard and ends the run."""
-        self._end_evaluations()
+        self._end_threads()
         self._monitor.close(CLOSE_TIMEOUT_S)
         self._tracker.close("FINISHED" if succeeded else "FAILED", CLOSE_TIMEOUT_S)
 
@@ -203,7 +209,17 @@ class TrainingSession:
         """Returns the address of the first actor's game port."""
         return game_url(self._config, self.trial.directory.ports())
 
-    def _end_evaluations(self) -> None:
+    def _league_keeper(self) -> LeagueKeeper | None:
+        """Returns what freezes the league's players; None without a league."""
+        league = self._config.league
+        if league is None:
+            return None
+        playing = {player.trainer for player in league.players.values()} & self.runs.keys()
+        return LeagueKeeper(self.trial.league(), {name: TrainedPlayer(self, name) for name in sorted(playing)})
+
+    def _end_threads(self) -> None:
+        if self._keeper is not None:
+            self._keeper.close(KEEP_TIMEOUT_S)
         for evaluations in self._evaluations:
             evaluations.close(HURRY_S)
 
@@ -212,3 +228,28 @@ class TrainingSession:
 
     def _watched(self, run: TrainingRun) -> Watched:
         return Watched(run.name, tuple(agents_of(self._config, run.model)), run.gauges, self._prefix(run))
+
+
+class TrainedPlayer:
+    """A trainer of the session, as the league's keeper sees it."""
+
+    def __init__(self, session: TrainingSession, trainer: str) -> None:
+        self._session = session
+        self._trainer = trainer
+        self._weights = session.trial.weights(session.runs[trainer].model)
+
+    def newest(self) -> Mapping[str, float]:
+        """Returns the metrics of its newest update; empty before the first."""
+        return self._session.trial.metrics.progress(1, self._trainer).last
+
+    def pin(self) -> Version | None:
+        """Returns its newest published version and keeps the weights; None where nothing was published."""
+        return self._weights.pin()
+
+    def unpin(self, version: Version) -> None:
+        """Lets them go."""
+        self._weights.unpin(version)
+
+    def clone(self, version: Version) -> Clone:
+        """Returns a frozen clone of a version."""
+        return self._session.clone(self._trainer, version, frozen=True)

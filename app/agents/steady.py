@@ -88,6 +88,7 @@ class SteadyAgent:
         game: str,
         games: GameWeights,
         counts: Counter[str],
+        frozen: Version | None = None,
     ) -> None:
         """Wraps an agent.
 
@@ -98,7 +99,9 @@ class SteadyAgent:
           game: The session's game.
           games: Versions of the running games of this replica.
           counts: Where games are counted that could not keep their weights.
+          frozen: Version that plays all of the game, whatever the trainer publishes; None: one of the trainer's.
         """
+        self._frozen = frozen
         self._agent = agent
         self._model = model
         self._every_ticks = every_ticks
@@ -118,8 +121,8 @@ class SteadyAgent:
         return self._agent.version
 
     async def on_start(self, options: Payload) -> Payload:
-        """Begins the episode with the weights of its game, or with the newest."""
-        await self._take(self._games.of(self._game) if self._every_ticks is None else None)
+        """Begins the episode with its frozen weights, with those of its game, or with the newest."""
+        await self._take(self._first())
         try:
             return await self._agent.on_start(options)
         except BaseException:
@@ -161,7 +164,8 @@ class SteadyAgent:
         """Takes over an episode; where its weights are no longer kept the newest play on, which is counted.
 
         Raises:
-          SnapshotError: It is no state of such an agent.
+          SnapshotError: It is no state of such an agent, or its frozen weights are gone: no other may play in their
+            place.
         """
         if not isinstance(state, dict) or not isinstance(state.get("ticks"), int):
             raise SnapshotError("the state of an agent with steady weights has agent, held and ticks")
@@ -174,14 +178,22 @@ class SteadyAgent:
     async def _take_again(self, version: Version | None) -> None:
         try:
             await self._take(version)
-        except ModelMismatchError:
+        except ModelMismatchError as error:
+            if self._frozen is not None:
+                raise SnapshotError(f"the frozen weights {version} are not there: {error}") from error
             self._counts[CHANGED_EARLY] += 1
-            await self._take(self._games.of(self._game) if self._every_ticks is None else None)
+            await self._take(self._first())
+
+    def _first(self) -> Version | None:
+        """Returns the version that a session begins with; None: the newest."""
+        if self._frozen is not None:
+            return self._frozen
+        return self._games.of(self._game) if self._every_ticks is None else None
 
     async def _take(self, version: Version | None) -> None:
         held = await self._model.hold(version)
         self._begun = True
-        if self._every_ticks is None and not self._joined:
+        if self._every_ticks is None and self._frozen is None and not self._joined:
             self._joined = True
             self._games.join(self._game, held)
 

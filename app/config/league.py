@@ -163,6 +163,13 @@ class LeagueConfig(Process):
     initial_models: dict[Name, str] = {}
     """Weights that players begin with, as the model pool names them: a clone, a checkpoint, a registered version."""
 
+    seats: tuple[Annotated[int, Field(ge=1)], ...] = Field((1, 1), min_length=2)
+    """Sessions of each side of a match: [1, 1] is one against one, [2, 2] two teams of two."""
+
+    evaluation_share: float = Field(0.0, ge=0, lt=1)
+    """Share of the matches that frozen players play, where the result says most and nobody learns from it: a new one
+    against the champion, until one is known to be better, and those whose ratings are the least certain."""
+
     pools: dict[Name, tuple[PlayerName, ...]] = {}
     """Fixed lists of players for evaluation."""
 

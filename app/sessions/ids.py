@@ -4,7 +4,7 @@ import re
 
 from app.types import SessionId
 
-_AGENT = re.compile(r"(?P<game>.+)-agent-(?P<agent>[A-Za-z0-9_]+)(\.[0-9]+)?", re.DOTALL)
+_AGENT = re.compile(r"(?P<game>.+)-agent-(?P<agent>[A-Za-z0-9_]+)(\.(?P<number>[0-9]+))?", re.DOTALL)
 
 
 def game_of(session: SessionId) -> str:
@@ -20,3 +20,9 @@ def agent_of(session: SessionId) -> str | None:
     """
     match = _AGENT.fullmatch(session)
     return match["agent"] if match else None
+
+
+def number_of(session: SessionId) -> int | None:
+    """Returns the number at the end of the id; None where there is none."""
+    match = _AGENT.fullmatch(session)
+    return int(match["number"]) if match and match["number"] is not None else None

@@ -4,9 +4,10 @@ import asyncio
 import logging
 import secrets
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, Final
 
 from app.config.league import LeagueConfig
@@ -38,17 +39,25 @@ _log = logging.getLogger(__name__)
 class LeagueStore:
     """Holds the league; each change is on the disk before its call returns."""
 
-    def __init__(self, config: LeagueConfig, folder: str, seed: int, clock: Callable[[], float] = time.time) -> None:
+    def __init__(
+        self,
+        config: LeagueConfig,
+        folder: str,
+        seed: int,
+        weights: Mapping[str, Weights] = MappingProxyType({}),
+        clock: Callable[[], float] = time.time,
+    ) -> None:
         """Makes a store that has not started.
 
         Args:
           config: Of the league.
           folder: Where it writes; what is there is gone on from.
           seed: Of the run.
+          weights: What the config's references to weights stand for, by reference.
           clock: Returns the present in Unix seconds.
         """
         self._config, self._folder, self._clock = config, Path(folder), clock
-        self._settings = league_settings(config, seed)
+        self._settings = league_settings(config, seed, weights)
         self._lock = asyncio.Lock()
         self._written = 0
         self._frozen = asyncio.Event()
@@ -89,6 +98,14 @@ class LeagueStore:
         match = self._league.next_match(player, self._clock(), seats, own)
         await self._commit()
         return match
+
+    async def next_of(self, trainer: str, seats: Sequence[int] = DUEL) -> Match:
+        """Returns a match for the player that a trainer has now; see ``League``.
+
+        Raises:
+          LeagueError: The trainer has no player, or the sides are none.
+        """
+        return await self.next_match((await self.at(trainer)).id, seats)
 
     async def next_evaluation(self, seats: Sequence[int] = DUEL, pool: str | None = None) -> Match:
         """Returns a match of frozen players whose result says most; see ``League``.

@@ -1,7 +1,7 @@
 """What actors, trainers and operators ask of the league."""
 
 from collections.abc import Sequence
-from typing import Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from ray.exceptions import GetTimeoutError, RayTaskError
 
@@ -14,6 +14,9 @@ from app.league.periods import Due, Freeze
 from app.league.players import LearningPlayer, Weights
 from app.league.report import LeagueReport
 from app.stores.host import StoreHandle
+
+if TYPE_CHECKING:
+    import ray
 
 EXPORT_S: Final = 600.0
 """Longest wait for an export, which reads the whole match log."""
@@ -37,6 +40,14 @@ class LeagueClient:
           LeagueError: The player does not learn here, or the sides are none.
         """
         return cast("Match", await self._asked("next_match", player, tuple(seats), own))
+
+    async def next_of(self, trainer: str, seats: Sequence[int] = DUEL) -> Match:
+        """Returns a match for the player that a trainer has now.
+
+        Raises:
+          LeagueError: The trainer has no player, or the sides are none.
+        """
+        return cast("Match", await self._asked("next_of", trainer, tuple(seats)))
 
     async def next_evaluation(self, seats: Sequence[int] = DUEL, pool: str | None = None) -> Match:
         """Returns a match of frozen players from which nobody learns, where its result says most.
@@ -87,6 +98,10 @@ class LeagueClient:
           LeagueError: The trainer has no player, or the league does not answer.
         """
         return cast("LearningPlayer", self._got("at", trainer))
+
+    def ask_at(self, trainer: str) -> "ray.ObjectRef[Any]":
+        """Asks for the ``LearningPlayer`` that a trainer is to go on with; nobody has to wait for the answer."""
+        return self._handle.call("at", trainer)
 
     def due_now(self, player: PlayerId, updates: int) -> Due:
         """Returns what a trainer is to do with its player after some updates since it took it over.

@@ -1,6 +1,7 @@
 """A league's settings, of its config."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 
 from app.config import matchmaking as by_config
 from app.config.league import CopyingConfig, LeagueConfig, LearnerConfig, Supplied
@@ -18,19 +19,22 @@ from app.league.promotion import PromotionTest
 from app.league.settings import Copying, Freezing, LeagueSettings, LearnerSettings, MakeMatchmaker, Parts
 
 
-def league_settings(config: LeagueConfig, seed: int) -> LeagueSettings:
+def league_settings(
+    config: LeagueConfig, seed: int, weights: Mapping[str, Weights] = MappingProxyType({})
+) -> LeagueSettings:
     """Returns the settings of a league.
 
     Args:
       config: Its section of the config.
       seed: Of the run.
+      weights: What its references to weights stand for, by reference.
     """
     return LeagueSettings(
         learners={
             player_id: _learner(config, name, player_id) for name in config.players for player_id in config.ids_of(name)
         },
-        supplied={name: _supplied(name, opponent) for name, opponent in config.opponents.items()},
-        initial_models={name: Weights(reference) for name, reference in config.initial_models.items()},
+        supplied={name: _supplied(name, opponent, weights) for name, opponent in config.opponents.items()},
+        initial_models={name: _named(reference, weights) for name, reference in config.initial_models.items()},
         pools=config.pools,
         rating=config.rating,
         fix_frozen_ratings=config.fix_frozen_ratings,
@@ -74,9 +78,13 @@ def _freezing(player: LearnerConfig) -> Freezing:
     )
 
 
-def _supplied(name: str, opponent: Supplied) -> FrozenPlayer:
-    weights = None if opponent.weights is None else Weights(opponent.weights)
-    return FrozenPlayer(id=name, weights=weights, agent=opponent.agent, rating=opponent.rating)
+def _named(reference: str, weights: Mapping[str, Weights]) -> Weights:
+    return weights.get(reference, Weights(reference))
+
+
+def _supplied(name: str, opponent: Supplied, weights: Mapping[str, Weights]) -> FrozenPlayer:
+    own = None if opponent.weights is None else _named(opponent.weights, weights)
+    return FrozenPlayer(id=name, weights=own, agent=opponent.agent, rating=opponent.rating)
 
 
 def _copying(config: CopyingConfig) -> Copying:

@@ -2,12 +2,15 @@
 
 import secrets
 import time
+from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from app.config.base import Process
+from app.config.league import LeagueConfig
 from app.config.root import ExperimentConfig
+from app.league.players import Weights as PlayerWeights
 from app.models.pool import CLONES
 from app.models.spec import ModelSpec
 from app.stores.buffer import Buffer
@@ -123,17 +126,23 @@ def open_stores(config: ExperimentConfig, home: Path) -> Trial:
         "snapshots": (SnapshotStore, {"max_bytes": SNAPSHOT_BYTES_MAX}),
     }
     open_host(namespace, STORES, config.stores, stores)
-    open_league(config, home)
     return Trial(namespace)
 
 
-def open_league(config: ExperimentConfig, home: Path) -> None:
-    """Starts the league where the config has one and it does not run yet."""
-    if config.league is None:
-        return
+def open_league(
+    config: ExperimentConfig, league: LeagueConfig, home: Path, weights: Mapping[str, PlayerWeights]
+) -> None:
+    """Starts the league where it does not run yet.
+
+    Args:
+      config: The trial's.
+      league: Its league.
+      home: State root of the project.
+      weights: What the league's references to weights stand for, by reference.
+    """
     folder = str(home / config.run.trial / LEAGUE)
-    kwargs = {"config": config.league, "folder": folder, "seed": config.run.seed}
-    open_host(namespace_of(config.run), LEAGUE, config.league, {LEAGUE: (LeagueStore, kwargs)})
+    kwargs = {"config": league, "folder": folder, "seed": config.run.seed, "weights": dict(weights)}
+    open_host(namespace_of(config.run), LEAGUE, league, {LEAGUE: (LeagueStore, kwargs)})
 
 
 def find_buffer(namespace: str, name: str) -> Buffer:

@@ -59,13 +59,13 @@ class Replica:
     def publish(self, number: int) -> None:
         self.model.engine.load(v(number), to_arrays(small_policy(number)))
 
-    def agent(self, game: str = "g") -> SteadyAgent:
+    def agent(self, game: str = "g", frozen: Version | None = None) -> SteadyAgent:
         steady = SteadyModel(self.model)
         context = AgentContext(
             session=game, purpose=Purpose.TRAIN, rng=Draws(0), model=steady, unroll=None,
             report=lambda *_: None, board=Board(Game(game), game, 1.0),
         )  # fmt: skip
-        return SteadyAgent(Player(context), steady, self._every_ticks, game, self.games, self.counts)
+        return SteadyAgent(Player(context), steady, self._every_ticks, game, self.games, self.counts, frozen)
 
     def held(self) -> dict[Version, int]:
         return dict(self.model.engine._versions._holds)
@@ -200,3 +200,21 @@ async def test_what_the_agent_asks_for_itself_is_its_own_version() -> None:
     assert (await steady.decide(ask(v(2)))).version == v(2)
     assert (await steady.decide(ask(None))).version == v(1)
     assert (await steady.forward(OBSERVATION)).version == v(1)
+
+
+async def test_frozen_weights_play_the_whole_game_and_are_not_those_of_the_others() -> None:
+    replica = Replica(None)
+    replica.publish(1)
+    frozen = await started(replica.agent("one", Version(0, 77)))
+    trained = await started(replica.agent("one"))
+    replica.publish(2)
+    assert [await agent.on_tick(None) for agent in (frozen, trained)] == ["0.77", "1.1"]
+    moved = replica.agent("one", Version(0, 77))
+    await moved.load_state_dict(frozen.state_dict())
+    assert await moved.on_tick(None) == "0.77"
+
+
+async def test_nobody_else_plays_in_place_of_frozen_weights_that_are_gone() -> None:
+    state = (await started(Replica(None).agent("one", Version(0, 77)))).state_dict()
+    with pytest.raises(SnapshotError, match=r"the frozen weights 0\.77 are not there"):
+        await Replica(None, lost=True).agent("one", Version(0, 77)).load_state_dict(state)

@@ -1,6 +1,6 @@
 import pytest
 
-from app.sessions.ids import agent_of, game_of
+from app.sessions.ids import agent_of, game_of, number_of
 
 
 @pytest.mark.parametrize(
@@ -35,3 +35,12 @@ def test_a_trailing_agent_is_one_side_of_a_game(session: str, game: str, agent: 
 )
 def test_any_other_id_is_a_game_of_its_own(session: str) -> None:
     assert (game_of(session), agent_of(session)) == (session, None)
+
+
+def test_the_number_stands_behind_the_agent() -> None:
+    assert [number_of(session) for session in ("g-agent-player.2", "g-agent-player", "g.2", "g")] == [
+        2,
+        None,
+        None,
+        None,
+    ]

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable
 from datetime import timedelta
-from typing import Any, Final
+from typing import Any, Final, TypeVar, cast
 
 import torch
 from torch import Tensor, distributed
@@ -22,6 +22,9 @@ def ensure_group(place: Place) -> None:
     distributed.init_process_group(backend, store=HashStore(), rank=0, world_size=1)
 
 
+_T = TypeVar("_T")
+
+
 class Processes:
     """What workers tell each other besides gradients, over the CPU; a worker that dies ends the wait of the others."""
 
@@ -39,6 +42,14 @@ class Processes:
         decision = torch.tensor([decide() if self.rank == 0 else False], dtype=torch.uint8)
         distributed.broadcast(decision, 0, group=self._group)
         return bool(decision.item())
+
+    def share(self, make: Callable[[], _T]) -> _T:
+        """Returns what rank 0 makes, on all workers."""
+        if self.workers == 1:
+            return make()
+        found: list[Any] = [make() if self.rank == 0 else None]
+        distributed.broadcast_object_list(found, src=0, group=self._group)
+        return cast("_T", found[0])
 
     def gather(self, value: Any) -> list[Any] | None:
         """Returns the values of all workers by rank, on rank 0; None on the others."""

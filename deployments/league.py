@@ -1,0 +1,175 @@
+"""A replica's part in a league: the matches that its games play, and their results on the way."""
+
+import asyncio
+import contextlib
+import logging
+import secrets
+from collections import Counter, OrderedDict
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from ray.exceptions import RayError
+
+from app.agents.agent import Agent
+from app.agents.blocking import BlockingAgent
+from app.agents.league_agent import LeagueAgent
+from app.config.active import agents_of
+from app.config.league import LeagueConfig
+from app.config.root import ExperimentConfig
+from app.errors import LeagueError, OverloadedError
+from app.league.matches import Match, Result, Side
+from app.league.seats import GameMatches
+from app.models.lineage import frozen_version
+from app.seeding import Draws
+from app.sessions.session import SessionAgent
+from app.stores.league_client import LeagueClient
+from app.types import SessionId, Version
+from app.wire.payload import codec_of
+
+PATIENCE_S: Final = 2.0
+"""Longest wait for a match; then the start is told to come back."""
+RETRY_S: Final = 0.5
+"""Pause before results are sent again that the league did not take."""
+REPORT_TIMEOUT_S: Final = 10.0
+"""Longest wait for the league to take results."""
+RESULTS_MAX: Final = 10_000
+"""Results that wait while the league is away; the oldest ones beyond are given up and counted, and their matches end
+by their time-out."""
+
+_log = logging.getLogger(__name__)
+
+
+def nobody(returned: float) -> None:
+    """Tells nobody of an episode's return."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """How an agent takes part in a game."""
+
+    learns: bool = True
+    """Whether its rows are learned from, and its returns are those of training."""
+    frozen: Version | None = None
+    """Version that plays all of the game; None: the trainer's."""
+    note: Callable[[float], None] = nobody
+    """Takes the return of each finished episode."""
+
+
+WHOLE: Final = Part()
+"""The part of an agent without a league."""
+
+AgentClasses = Mapping[str, type[Agent] | type[BlockingAgent]]
+
+
+class ReplicaLeague:
+    """Seats sessions in matches, and reports how these end; a result is sent until the league has taken it."""
+
+    def __init__(
+        self, config: ExperimentConfig, league: LeagueConfig, client: LeagueClient, counts: Counter[str]
+    ) -> None:
+        """Keeps who plays whom.
+
+        Args:
+          config: With the components of its mode.
+          league: Its league.
+          client: Reaches it.
+          counts: The replica's counters.
+        """
+        self._agents = {name: agents_of(config, trainer.model)[0] for name, trainer in config.trainers.items()}
+        self._trainers = {self._agents[player.trainer]: player.trainer for player in league.players.values()}
+        self._seats = league.seats
+        self._evaluation_share = league.evaluation_share
+        self._draws = Draws(secrets.randbits(63))
+        self._client = client
+        self._counts = counts
+        self._matches = GameMatches(self._ask, self._report)
+        self._results: OrderedDict[str, Result] = OrderedDict()
+        self._some = asyncio.Event()
+        self._sending = asyncio.Lock()
+
+    def seats(self, name: str) -> bool:
+        """Returns whether a session that names an agent takes a seat in a match."""
+        return name in self._trainers
+
+    def agent(
+        self, name: str, classes: AgentClasses, session: SessionId, play: Callable[[str, Part], SessionAgent]
+    ) -> LeagueAgent:
+        """Returns the agent of a session that takes a seat.
+
+        Args:
+          name: Agent that the session names; the match is for the player whom its trainer has.
+          classes: Of the agents that play here.
+          session: The session's id.
+          play: Makes an agent by its name.
+        """
+
+        def make(side: Side, note: Callable[[float], None]) -> SessionAgent:
+            plays = side.agent or self._agents[str(side.trainer)]
+            if plays not in classes:
+                raise LeagueError(
+                    f"player {side.player} is played by agent {plays!r}; here play {', '.join(sorted(classes))}"
+                )
+            return play(plays, Part(side.learns, _frozen(side), note))
+
+        tells = getattr(classes[name], "codec", "json") == "json"
+        return LeagueAgent(session, self._trainers[name], codec_of(classes[name]), self._matches, make, tells=tells)
+
+    async def run(self) -> None:
+        """Sends results for as long as it runs."""
+        while True:
+            await self._some.wait()
+            await self.flush()
+            if self._results:
+                await asyncio.sleep(RETRY_S)
+
+    async def flush(self) -> None:
+        """Sends the results that wait; what is not taken is sent the next time, and counts once."""
+        async with self._sending:
+            results = dict(self._results)
+            if not results:
+                self._some.clear()
+                return
+            try:
+                async with asyncio.timeout(REPORT_TIMEOUT_S), asyncio.TaskGroup() as group:
+                    for match, result in results.items():
+                        group.create_task(self._send(match, result))
+            except* (RayError, TimeoutError) as errors:
+                error = errors.exceptions[0]
+                _log.warning("the league does not take %d results, sending them again: %s", len(results), error)
+
+    async def _send(self, match: str, result: Result) -> None:
+        try:
+            reply = await self._client.report(match, result)
+        except LeagueError as error:  # It will never be taken; the match ends by its time-out.
+            _log.error("the league refuses the result of match %s: %s", match, error)
+            self._counts["matches_refused"] += 1
+        else:
+            self._counts[f"matches_{reply}"] += 1
+        self._results.pop(match, None)
+
+    async def _ask(self, trainer: str) -> Match:
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                if self._draws.random() < self._evaluation_share:
+                    with contextlib.suppress(LeagueError):  # There are not two frozen players yet.
+                        return await self._client.next_evaluation(self._seats)
+                return await self._client.next_of(trainer, self._seats)
+        except (RayError, TimeoutError) as error:
+            raise OverloadedError(f"the league gave no match within {PATIENCE_S:g} s; start again") from error
+
+    def _report(self, match: str, result: Result) -> None:
+        self._results[match] = result
+        self._some.set()
+        if len(self._results) > RESULTS_MAX:
+            self._results.popitem(last=False)
+            self._counts["matches_forgotten"] += 1
+
+
+def _frozen(side: Side) -> Version | None:
+    """Returns the version that a side plays; None for the trainer's newest, or for an agent without weights."""
+    if side.weights is None:
+        return None
+    if not side.weights.content_hash:
+        raise LeagueError(f"player {side.player} plays {side.weights.reference}, which is no clone of this trial")
+    return frozen_version(side.weights.content_hash)
