@@ -73,6 +73,10 @@ class Position:
         stones[row, column] = -1
         return Position(stones, _in_line(stones, row, column))
 
+    def swapped(self) -> "Position":
+        """Returns the position as the other player sees it, who does not move."""
+        return Position(-self.stones, self.lost)
+
     def planes(self) -> NDArray[np.float32]:
         """Returns the mover's stones and the other's, each 1 where one lies; float32 [2, rows, columns]."""
         return np.stack([self.stones == 1, self.stones == -1]).astype(np.float32)
