@@ -15,6 +15,7 @@ from app.wire.openapi import openapi
 from app.wire.routes import unserved
 from app.wire.step_fields import credentials_of
 from app.wire.steps import Credentials
+from deployments.league_pages import LEAGUE, OPPONENT, LeaguePages
 from deployments.weights_pages import WEIGHTS, WeightsPages
 
 SESSION: Final = "/sessions/"
@@ -58,6 +59,7 @@ class Admin:
         may_see: Callable[[Credentials | None], bool],
         address: str,
         weights: WeightsPages,
+        league: LeaguePages,
     ) -> None:
         """Makes the admin side of one replica.
 
@@ -68,6 +70,7 @@ class Admin:
           may_see: Tells whether credentials open more than health, readiness and the OpenAPI document.
           address: ``host:port`` of the game port, for whoever asks elsewhere.
           weights: Shows the weights of the trial.
+          league: Shows its league.
         """
         self._report = report
         self._sessions = sessions
@@ -75,6 +78,7 @@ class Admin:
         self._may_see = may_see
         self._address = address
         self._weights = weights
+        self._league = league
         self._document = orjson.dumps(openapi())
 
     async def show(self, request: HttpRequest) -> HttpReply:
@@ -134,6 +138,8 @@ class Admin:
             SESSION: self._session,
             "/weights": lambda _request, _peers: self._weights.show(),
             WEIGHTS: lambda request, _peers: self._weights.send(request),
+            LEAGUE: lambda request, _peers: self._league.show(request),
+            OPPONENT: lambda request, _peers: self._league.opponent(request),
         }
 
     def _health(self, wanted: str) -> HttpReply:

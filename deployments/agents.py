@@ -39,6 +39,7 @@ from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from deployments.actor_args import ActorArgs
 from deployments.league import WHOLE, Part, ReplicaLeague
+from deployments.league_pages import NO_LEAGUE, LeaguePages
 from deployments.pacing import keep_pace
 from deployments.pusher import Pusher, linked_shards
 from deployments.recorders import Recorders
@@ -94,6 +95,10 @@ class AgentMaker:
     def buffer_links(self) -> dict[str, int]:
         """Returns how many shards of each buffer this replica sends to."""
         return {name: pusher.links for name, pusher in self.pushers.items()}
+
+    def league_pages(self) -> LeaguePages:
+        """Returns what shows the trial's league."""
+        return NO_LEAGUE if self.league is None else self.league.pages()
 
     def stuck(self) -> list[str]:
         """Returns the calls of blocking agents that run although nobody waits for them any more."""

@@ -26,6 +26,7 @@ from app.sessions.session import SessionAgent
 from app.stores.league_client import LeagueClient
 from app.types import SessionId, Version
 from app.wire.payload import codec_of
+from deployments.league_pages import LeaguePages
 
 PATIENCE_S: Final = 2.0
 """Longest wait for a match; then the start is told to come back."""
@@ -105,15 +106,23 @@ class ReplicaLeague:
         """
 
         def make(side: Side, note: Callable[[float], None]) -> SessionAgent:
-            plays = side.agent or self._agents[str(side.trainer)]
+            plays = self.agent_of(side)
             if plays not in classes:
                 raise LeagueError(
                     f"player {side.player} is played by agent {plays!r}; here play {', '.join(sorted(classes))}"
                 )
-            return play(plays, Part(side.learns, _frozen(side), note))
+            return play(plays, Part(side.learns, version_of(side), note))
 
         tells = getattr(classes[name], "codec", "json") == "json"
         return LeagueAgent(session, self._trainers[name], codec_of(classes[name]), self._matches, make, tells=tells)
+
+    def agent_of(self, side: Side) -> str:
+        """Returns the agent that plays a side."""
+        return side.agent or self._agents[str(side.trainer)]
+
+    def pages(self) -> LeaguePages:
+        """Returns what shows the league."""
+        return LeaguePages(self._client, self.agent_of, version_of)
 
     async def run(self) -> None:
         """Sends results for as long as it runs."""
@@ -166,8 +175,12 @@ class ReplicaLeague:
             self._counts["matches_forgotten"] += 1
 
 
-def _frozen(side: Side) -> Version | None:
-    """Returns the version that a side plays; None for the trainer's newest, or for an agent without weights."""
+def version_of(side: Side) -> Version | None:
+    """Returns the version that a side plays; None for the trainer's newest, or for an agent without weights.
+
+    Raises:
+      LeagueError: Its weights are no clone of the trial.
+    """
     if side.weights is None:
         return None
     if not side.weights.content_hash:

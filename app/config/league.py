@@ -154,6 +154,8 @@ class KeepingConfig(Config):
 class LeagueConfig(Process):
     """Who plays whom, and when opponents are frozen."""
 
+    enable: Literal["train", "deploy", "both"] = "train"
+
     players: dict[Name, LearnerConfig] = Field(min_length=1)
     """Players that learn."""
 

@@ -114,6 +114,19 @@ OPERATIONS: Final = (
         "Returns one version as a safetensors file, with its origin in the metadata; 304 where the client has it.",
         {"type": "string", "format": "binary"}, media="application/octet-stream", parameters=_FILE, guarded=True,
     ),
+    Operation(
+        "get", "/league", "league", "Returns standings, payoff and the newest matches of the league.", _ref("League"),
+        parameters=(Parameter("matches", "query", WHOLE, "How many matches, at most 1,000; none by default."),),
+        guarded=True,
+    ),
+    Operation(
+        "get", "/league/opponent", "opponent", "Returns a frozen player for a live game.", _ref("Opponent"),
+        parameters=(
+            Parameter("level", "query", {"type": "number"}, "From 0, the weakest, to 1, the strongest."),
+            Parameter("rating", "query", {"type": "number"}, "The nearest one; without it and level the champion."),
+        ),
+        guarded=True,
+    ),
     Operation("get", "/node", "node", "Returns what all its replicas say.", _ref("Node"), guarded=True),
     Operation(
         "get", "/sessions", "sessions", "Lists the node's open sessions, by id.", _ref("Page"), parameters=_PAGE,
@@ -179,6 +192,12 @@ _SCHEMAS: Final[dict[str, Schema]] = {
         counts=_COUNTS, measures=_MEASURES,
     ),
     "Weights": _object(models={"type": "object", "additionalProperties": _WEIGHTS}),
+    "League": _object(
+        standings={"type": "array", "items": {"type": "object"}}, payoff={"type": "object"}, counts=_COUNTS,
+        open_matches=WHOLE, championship={"type": "object"}, turns={"type": "object", "additionalProperties": TEXT},
+        matches={"type": "array", "items": {"type": "object"}},
+    ),
+    "Opponent": _object(player=TEXT, agent=TEXT, model_version={"type": ["string", "null"]}),
     "Session": _object(
         id=TEXT, game=TEXT, agent=TEXT, purpose=_PURPOSE, seq=WHOLE, idle_s={"type": "number"}, replica=TEXT
     ),

@@ -18,6 +18,8 @@ ROUTES: Final[dict[str, tuple[str, ...]]] = {
     "/sessions/{id}": _SHOWN,
     "/weights": _SHOWN,
     "/weights/{model}/{version}": _SHOWN,
+    "/league": _SHOWN,
+    "/league/opponent": _SHOWN,
     "/metrics": _SHOWN,
     "/openapi.json": _SHOWN,
     "/ws": ("GET",),

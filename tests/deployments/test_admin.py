@@ -25,6 +25,8 @@ from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Connections, HttpOnly
 from deployments.node import NodePeers
 from deployments.weights_pages import WeightsPages
+from tests.deployments.league import Asked
+from tests.deployments.league import pages as league_pages
 from tests.deployments.test_weights_pages import Shelf
 from tests.metrics.test_prometheus import parsed
 
@@ -61,8 +63,10 @@ def admin(
 ) -> Admin:
     table = {session: Open() for session in sessions}
     shown = SessionList(table, name, "player", lambda: 1.0)
-    pages = WeightsPages(Shelf(), {"main": 2**20})
-    return Admin(lambda: report(name, len(sessions), **changes), shown, peers, may_see, "10.0.0.1:36390", pages)
+    weights, league = WeightsPages(Shelf(), {"main": 2**20}), league_pages(Asked())
+    return Admin(
+        lambda: report(name, len(sessions), **changes), shown, peers, may_see, "10.0.0.1:36390", weights, league
+    )
 
 
 def filled(path: str) -> str:
@@ -151,7 +155,7 @@ async def test_every_get_of_the_document_is_served_and_answers_as_it_says() -> N
     one = admin("one", "a")
     schemas = openapi()["components"]["schemas"]
     gets = [operation for operation in OPERATIONS if operation.method == "get"]
-    assert len(gets) == 10
+    assert len(gets) == 12
     for operation in gets:
         reply = await one.show(get(filled(operation.path)))
         assert reply.status == 200
