@@ -44,8 +44,8 @@ def refuse_other_rating(folder: Path, settings: LeagueSettings) -> None:
     found = read_about(folder).rating
     if found != settings.rating:
         raise LeagueError(
-            f"the players of {folder} are rated by {found}, and league.rating is {settings.rating}; allowed is "
-            f"{found}, or another trial"
+            f"the players of {folder} are rated by {found}, and league.rating is {settings.rating}; "
+            f"allowed is {found}, or another trial"
         )
 
 

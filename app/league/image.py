@@ -1,14 +1,19 @@
-"""A league at one moment, as values that nothing changes any more, and as a file."""
+"""A league at one moment, as values that nothing changes any more, and as a file.
+
+The file is a line that names it, checksum and length, what JSON can say, and the payoff's two matrices as they are.
+"""
 
 import os
-from collections.abc import Mapping
+import struct
+import zlib
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
-from zipfile import BadZipFile
 
 import numpy as np
 import orjson
+from numpy.typing import NDArray
 
 from app.errors import LeagueError
 from app.league.events import player_from
@@ -22,7 +27,11 @@ from app.league.settings import LeagueSettings
 from app.league.state import LeagueState, Played, Tally, new_state
 from app.types import Purpose
 
-FORMAT: Final = 1
+MAGIC: Final = b"sparring league snapshot 1\n"
+HEAD: Final = struct.Struct("<IQ")
+"""CRC-32 of all that follows, and the length of the JSON."""
+WINS: Final = np.dtype("<f8")
+GAMES: Final = np.dtype("<u4")
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +46,6 @@ class Image:
 def image_of(state: LeagueState) -> Image:
     """Returns an image; it shares nothing with the state that could change."""
     told = {
-        "format": FORMAT,
         "token": state.token,
         "next_number": state.next_number,
         "learning": list(state.roster.learning.values()),
@@ -54,17 +62,22 @@ def image_of(state: LeagueState) -> Image:
     return Image(state.payoff.state(), told)
 
 
+def parts_of(image: Image) -> list[bytes | memoryview]:
+    """Returns the parts of an image's file; what is behind one another is the file."""
+    told = orjson.dumps({**image.told, "players": image.payoff.players}, default=list)
+    parts = [told, _bytes(image.payoff.wins), _bytes(image.payoff.games)]
+    return [MAGIC + HEAD.pack(_checksum(parts), len(told)), *parts]
+
+
 def write_image(path: Path, image: Image) -> None:
     """Writes an image, whole or not at all, and returns once it is on the disk.
 
     Raises:
       OSError: It cannot be written.
     """
-    told = orjson.dumps({**image.told, "players": image.payoff.players}, default=list)
     unfinished = path.with_name(f".{path.name}.unfinished")
     with unfinished.open("wb") as file:
-        rest = np.frombuffer(told, np.uint8)
-        np.savez(file, allow_pickle=False, wins=image.payoff.wins, games=image.payoff.games, told=rest)
+        file.writelines(parts_of(image))
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
@@ -78,14 +91,45 @@ def read_image(path: Path, settings: LeagueSettings) -> LeagueState:
       LeagueError: It is missing, damaged or of another format.
     """
     try:
-        with np.load(path, allow_pickle=False) as file:
-            told = orjson.loads(file["told"].tobytes())
-            if told["format"] != FORMAT:
-                raise LeagueError(f"{path} has format {told['format']}; allowed is {FORMAT}")
-            payoff = PayoffState(tuple(told["players"]), file["wins"], file["games"])
-            return _state(payoff, told, settings)
-    except (OSError, EOFError, ValueError, KeyError, TypeError, BadZipFile) as error:
+        return state_in(path.read_bytes(), settings)
+    except (OSError, ValueError, KeyError, TypeError, struct.error) as error:
         raise LeagueError(f"cannot read the league's snapshot {path}: {type(error).__name__}: {error}") from error
+
+
+def state_in(data: bytes, settings: LeagueSettings) -> LeagueState:
+    """Returns the state of a league that a file holds.
+
+    Raises:
+      ValueError, KeyError, TypeError, struct.error: It is damaged or of another format.
+    """
+    if not data.startswith(MAGIC):
+        raise ValueError(f"it begins with {data[: len(MAGIC)]!r}; allowed is {MAGIC!r}")
+    checksum, length = HEAD.unpack_from(data, len(MAGIC))
+    body = memoryview(data)[len(MAGIC) + HEAD.size :]
+    if _checksum([body]) != checksum:
+        raise ValueError("its checksum is another one than was written")
+    told = orjson.loads(body[:length])
+    return _state(_payoff(told["players"], body[length:]), told, settings)
+
+
+def _payoff(players: list[str], data: memoryview) -> PayoffState:
+    count = len(players)
+    split = count * count * WINS.itemsize
+    wins = np.frombuffer(data[:split], WINS).reshape(count, count)
+    games = np.frombuffer(data[split:], GAMES).reshape(count, count)
+    return PayoffState(tuple(players), wins.astype(np.float64), games.astype(np.uint32))
+
+
+def _bytes(array: NDArray[np.generic]) -> memoryview:
+    little = array.astype(array.dtype.newbyteorder("<"), order="C", copy=False)
+    return np.ascontiguousarray(little).reshape(-1).view(np.uint8).data
+
+
+def _checksum(parts: Iterable[bytes | memoryview]) -> int:
+    checksum = 0
+    for part in parts:
+        checksum = zlib.crc32(part, checksum)
+    return checksum
 
 
 def _state(payoff: PayoffState, told: Mapping[str, Any], settings: LeagueSettings) -> LeagueState:

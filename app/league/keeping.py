@@ -1,7 +1,7 @@
 """A league's folder: snapshots, and the journal of what came after each."""
 
 import logging
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -86,25 +86,24 @@ def save(folder: Path, segment: int, image: Image, keep_bytes: int | None = None
         _trim(folder, kept[0], keep_bytes)
 
 
-def history(folder: Path, visit: Callable[[Event], None]) -> None:
-    """Hands all events to ``visit`` that a folder still has, oldest first; a torn end is left out.
+def history(folder: Path) -> Iterator[Event]:
+    """Yields all events that a folder still has, oldest first; a torn end is left out.
 
     Raises:
       LeagueError: A file cannot be read.
     """
     for number in segments(folder):
-        for record in read_segment(segment_path(folder, number)).records:
-            visit(from_bytes(record))
+        yield from map(from_bytes, read_segment(segment_path(folder, number)).records)
 
 
 def snapshot_path(folder: Path, segment: int) -> Path:
     """Returns the file of the snapshot that stands before a segment."""
-    return folder / f"snapshot-{segment:08d}.npz"
+    return folder / f"snapshot-{segment:08d}.bin"
 
 
 def snapshots(folder: Path) -> list[int]:
     """Returns the segments that a folder has snapshots before, oldest first."""
-    return sorted(int(path.stem.removeprefix("snapshot-")) for path in folder.glob("snapshot-????????.npz"))
+    return sorted(int(path.stem.removeprefix("snapshot-")) for path in folder.glob("snapshot-????????.bin"))
 
 
 def _newest_snapshot(folder: Path, settings: LeagueSettings, there: list[int]) -> tuple[LeagueState, int | None]:

@@ -3,7 +3,7 @@
 https://www.saremba.de/chessgml/standards/pgn/pgn-complete.htm: a block of tags for each match, and its result.
 """
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any, Final
@@ -99,11 +99,6 @@ def result_text(scores: Sequence[float]) -> str:
         return "*"
     first, second = scores
     return "1/2-1/2" if first == second else "1-0" if first > second else "0-1"
-
-
-def pgn(records: Iterable[MatchRecord]) -> str:
-    """Returns matches as one PGN text."""
-    return "".join(map(as_pgn, records))
 
 
 def _record(

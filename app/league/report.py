@@ -4,24 +4,26 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from app.league.match_log import MatchRecord, record_of
 from app.league.payoff import PlayerId
 from app.league.standings import Standing, standings
 from app.league.state import LeagueState
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LeagueReport:
     """One moment of a league."""
 
     standings: tuple[Standing, ...]
-    """All players, the strongest first."""
-    players: tuple[PlayerId, ...]
-    """Rows and columns of the payoff: the order of the standings."""
-    win_rates: tuple[tuple[float | None, ...], ...]
-    """How often each row's player beats each column's; None where they have not met."""
-    games: tuple[tuple[int, ...], ...]
-    """Matches of each pair."""
+    """Players, the strongest first."""
+    win_rates: NDArray[np.float64]
+    """How often each row's player beats each column's, in the order of the standings, [N, N]; NaN where they have not
+    met."""
+    games: NDArray[np.uint32]
+    """Matches of each pair, [N, N]."""
     counts: Mapping[str, int]
     """Matches and results by what became of them."""
     open_matches: int
@@ -32,10 +34,15 @@ class LeagueReport:
     """Newest finished ones, oldest first."""
 
     def as_dict(self) -> dict[str, Any]:
-        """Returns it as a JSON object."""
+        """Returns it as a JSON object; null for a win rate of a pair that has not met."""
+        rates = [[None if rate != rate else rate for rate in row] for row in self.win_rates.tolist()]  # noqa: PLR0124  # NaN.
         return {
             "standings": [standing.as_dict() for standing in self.standings],
-            "payoff": {"players": self.players, "win_rates": self.win_rates, "games": self.games},
+            "payoff": {
+                "players": [standing.player for standing in self.standings],
+                "win_rates": rates,
+                "games": self.games.tolist(),
+            },
             "counts": dict(self.counts),
             "open_matches": self.open_matches,
             "championship": dict(self.championship),
@@ -44,26 +51,24 @@ class LeagueReport:
         }
 
 
-def report_of(state: LeagueState, strategy: Mapping[PlayerId, float], matches: int = 0) -> LeagueReport:
+def report_of(
+    state: LeagueState, strategy: Mapping[PlayerId, float], matches: int = 0, players: int | None = None
+) -> LeagueReport:
     """Returns how a league stands.
 
     Args:
       state: Of the league.
       strategy: Equilibrium of the frozen players; empty where none was solved.
       matches: Newest finished matches to tell.
+      players: Strongest players to tell; None tells all.
     """
-    found = standings(state, strategy)
-    players = tuple(standing.player for standing in found)
-    rates = state.payoff.matrix(players).tolist()
-    games = [state.payoff.games_with(player, players).tolist() for player in players]
+    found = standings(state, strategy)[:players]
+    ids = [standing.player for standing in found]
+    games = np.array([state.payoff.games_with(player, ids) for player in ids]).reshape(len(ids), len(ids))
     return LeagueReport(
         standings=tuple(found),
-        players=players,
-        win_rates=tuple(
-            tuple(rate if count else None for rate, count in zip(row, counts, strict=True))
-            for row, counts in zip(rates, games, strict=True)
-        ),
-        games=tuple(map(tuple, games)),
+        win_rates=np.where(games > 0, state.payoff.matrix(ids), np.nan),
+        games=games,
         counts=dict(state.counts),
         open_matches=len(state.matches),
         championship=state.championship.as_dict(),

@@ -165,6 +165,7 @@ class LeagueState:
             self._enter(player.id)
         elif anew:
             self.payoff.forget(player.id)
+            self.tallies[player.id] = Tally()
         if new or anew:
             copied = None if player.parent is None else self.ratings.rating(player.parent)
             self.ratings.add(player.id, Moves.LEARNS, copied)

@@ -14,7 +14,6 @@ from app.config.league import LeagueConfig
 from app.errors import LeagueError, SparringError
 from app.league.about import write_about
 from app.league.events import to_bytes
-from app.league.export import Kind, exported
 from app.league.image import image_of
 from app.league.journal import Journal
 from app.league.keeping import Restored, restore, save
@@ -213,17 +212,18 @@ class LeagueStore:
         wanted = by_level(found, 1.0 if level is None else level) if rating is None else by_rating(found, rating)
         return self._league.side(wanted.player)
 
-    async def show(self, matches: int = 0) -> LeagueReport:
+    async def show(self, matches: int = 0, players: int | None = None) -> LeagueReport:
         """Returns how the league stands.
 
         Args:
           matches: Newest finished matches to tell, at most the thousand that are in memory.
+          players: Strongest players to tell; None tells all.
         """
-        return report_of(self._league.state, self._league.equilibrium.strategy, matches)
+        return report_of(self._league.state, self._league.equilibrium.strategy, matches, players)
 
-    async def export(self, kind: Kind) -> str:
-        """Returns standings, payoff or the match log as text."""
-        return await asyncio.to_thread(exported, kind, self._folder, self._settings)
+    async def folder(self) -> str:
+        """Returns where the league writes, for who reads the whole match log."""
+        return str(self._folder)
 
     async def save(self) -> None:
         """Writes a snapshot now.

@@ -1,12 +1,12 @@
 """What actors, trainers and operators ask of the league."""
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, Final, cast
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, cast
 
 from ray.exceptions import GetTimeoutError, RayTaskError
 
 from app.errors import LeagueError, SparringError
-from app.league.export import Kind
 from app.league.league import DUEL
 from app.league.matches import Match, MatchId, Reply, Result, Side
 from app.league.payoff import PlayerId
@@ -17,9 +17,6 @@ from app.stores.host import StoreHandle
 
 if TYPE_CHECKING:
     import ray
-
-EXPORT_S: Final = 600.0
-"""Longest wait for an export, which reads the whole match log."""
 
 
 class LeagueClient:
@@ -81,13 +78,9 @@ class LeagueClient:
         """
         return cast("Side", await self._asked("side", player))
 
-    async def show(self, matches: int = 0) -> LeagueReport:
-        """Returns how the league stands, with its newest matches."""
-        return cast("LeagueReport", await self._asked("show", matches))
-
-    async def export(self, kind: Kind) -> str:
-        """Returns standings, payoff or the match log as text."""
-        return cast("str", await self._asked("export", kind))
+    async def show(self, matches: int = 0, players: int | None = None) -> LeagueReport:
+        """Returns how the league stands, with its newest matches and strongest players; None: all players."""
+        return cast("LeagueReport", await self._asked("show", matches, players))
 
     # For code without an event loop.
 
@@ -143,13 +136,13 @@ class LeagueClient:
         """
         return cast("LeagueReport", self._got("show", matches, timeout_s=timeout_s))
 
-    def export_now(self, kind: Kind) -> str:
-        """Returns standings, payoff or the match log as text.
+    def folder_now(self) -> Path:
+        """Returns where the league writes, on the node of its process.
 
         Raises:
           LeagueError: The league does not answer.
         """
-        return cast("str", self._got("export", kind, timeout_s=EXPORT_S))
+        return Path(cast("str", self._got("folder")))
 
     async def _asked(self, method: str, *args: Any) -> Any:  # Ray's own seam is untyped.
         try:
