@@ -19,6 +19,7 @@ from app.config.league import LeagueConfig
 from app.config.root import ExperimentConfig
 from app.errors import LeagueError, OverloadedError
 from app.league.matches import Match, Result, Side
+from app.league.players import UNTRAINED
 from app.league.seats import GameMatches
 from app.models.lineage import frozen_version
 from app.seeding import Draws
@@ -178,10 +179,12 @@ class ReplicaLeague:
 def version_of(side: Side) -> Version | None:
     """Returns the version that a side plays; None for the trainer's newest, or for an agent without weights.
 
+    Who is about to begin anew with untrained weights plays the newest ones until its trainer has published those.
+
     Raises:
       LeagueError: Its weights are no clone of the trial.
     """
-    if side.weights is None:
+    if side.weights is None or side.weights == UNTRAINED:
         return None
     if not side.weights.content_hash:
         raise LeagueError(f"player {side.player} plays {side.weights.reference}, which is no clone of this trial")

@@ -149,6 +149,7 @@ class Worker:
                 self._learn(turn)
             for arrived in turn:
                 self._streams.release(arrived)
+            self._follow_league()  # Also where nothing could be learned: the rows may be of whom the league wants next.
             if self._config.max_updates is not None and self._updates >= self._config.max_updates:
                 break
         self._finish()
@@ -182,7 +183,6 @@ class Worker:
         if self._rank == 0:
             self._report(turn, fresh, learned, measured | {"update_s": time.monotonic() - started_s})
         self._dropped.clear()
-        self._follow_league()
         self._save_if_due()
 
     def _evaluated(self) -> dict[str, float]:

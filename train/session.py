@@ -19,6 +19,7 @@ from app.stores.trial import Trial
 from app.types import Version
 from train.launch.cores import Evaluated
 from train.league.keeper import LeagueKeeper
+from train.league.trained_player import TrainedPlayer
 from train.mlflow_run import TrackedTrial, git_commit
 from train.monitor import Monitor, Watched
 from train.playing import PlayedEvaluations
@@ -214,8 +215,15 @@ class TrainingSession:
         league = self._config.league
         if league is None:
             return None
-        playing = {player.trainer for player in league.players.values()} & self.runs.keys()
-        return LeagueKeeper(self.trial.league(), {name: TrainedPlayer(self, name) for name in sorted(playing)})
+        playing = sorted({player.trainer for player in league.players.values()} & self.runs.keys())
+        trained = {name: self._trained_player(self.runs[name]) for name in playing}
+        return LeagueKeeper(self.trial.league(), trained)
+
+    def _trained_player(self, run: TrainingRun) -> TrainedPlayer:
+        weights = self.trial.weights(run.model)
+        return TrainedPlayer(
+            self.trial.metrics, weights, run.name, lambda version: self.clone(run.name, version, frozen=True)
+        )
 
     def _end_threads(self) -> None:
         if self._keeper is not None:
@@ -228,28 +236,3 @@ class TrainingSession:
 
     def _watched(self, run: TrainingRun) -> Watched:
         return Watched(run.name, tuple(agents_of(self._config, run.model)), run.gauges, self._prefix(run))
-
-
-class TrainedPlayer:
-    """A trainer of the session, as the league's keeper sees it."""
-
-    def __init__(self, session: TrainingSession, trainer: str) -> None:
-        self._session = session
-        self._trainer = trainer
-        self._weights = session.trial.weights(session.runs[trainer].model)
-
-    def newest(self) -> Mapping[str, float]:
-        """Returns the metrics of its newest update; empty before the first."""
-        return self._session.trial.metrics.progress(1, self._trainer).last
-
-    def pin(self) -> Version | None:
-        """Returns its newest published version and keeps the weights; None where nothing was published."""
-        return self._weights.pin()
-
-    def unpin(self, version: Version) -> None:
-        """Lets them go."""
-        self._weights.unpin(version)
-
-    def clone(self, version: Version) -> Clone:
-        """Returns a frozen clone of a version."""
-        return self._session.clone(self._trainer, version, frozen=True)

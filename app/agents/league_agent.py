@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable
-from typing import Any, cast
+from typing import Any, Final, cast
 
 from app.errors import AgentError, BadPayloadError, LeagueError, SnapshotError
 from app.league.matches import Match, Side
@@ -19,8 +19,12 @@ MakeSide = Callable[[Side, Callable[[float], None]], SessionAgent]
 
 It raises a ``LeagueError`` where nobody here can play it.
 """
-SCORE = "score"
+SCORE: Final = "score"
 """Field of a stop that says how the match went for the seat, the larger the better; without it the return does."""
+REWARD: Final = "reward"
+"""Field of ticks and stops whose sum is the return of a player who reports none, such as a script."""
+ENDS: Final = ("terminated", "truncated")
+"""Fields of a stop of which one is true where the game was played to its end."""
 
 
 class LeagueAgent:
@@ -50,7 +54,9 @@ class LeagueAgent:
         self._seat = Seat(0, 0)
         self._inner: SessionAgent | None = None
         self._return: float | None = None
-        """Of the episode, once it is finished."""
+        """As the player reports it, once the episode is finished."""
+        self._rewards = 0.0
+        """Sum over the payloads so far."""
 
     def payloads(self) -> Codec:
         """Returns what translates payloads."""
@@ -78,6 +84,7 @@ class LeagueAgent:
 
     async def on_tick(self, payload: Payload) -> Payload:
         """Returns the player's answer."""
+        self._rewards += _reward(payload)
         return await self._playing.on_tick(payload)
 
     def on_deadline(self, payload: Payload) -> Payload:
@@ -88,8 +95,12 @@ class LeagueAgent:
         """Ends the episode and gives the seat its score; one that the service ends ends the match without a winner."""
         score = _score(payload)
         answer = await self._playing.on_episode(payload, cause)
+        if score is None:
+            score = self._return
+        if score is None and isinstance(payload, dict) and any(payload.get(end) is True for end in ENDS):
+            score = self._rewards + _reward(payload)
         if self._game is not None:
-            self._game.score(self._seat, self._return if score is None else score)
+            self._game.score(self._seat, score)
         return answer
 
     def on_resume(self, missed: int | None) -> None:
@@ -104,6 +115,7 @@ class LeagueAgent:
             "match": match_tree(self._game.match),
             "scores": [[seat, score] for seat, score in self._game.scores.items()],
             "seat": self._seat.number,
+            "rewards": self._rewards,
             "agent": self._playing.state_dict(),
         }
 
@@ -115,7 +127,7 @@ class LeagueAgent:
         """
         held = cast("dict[str, Any]", state)
         if not isinstance(state, dict) or "match" not in held:
-            raise SnapshotError("the state of a league's agent has match, scores, seat and agent")
+            raise SnapshotError("the state of a league's agent has match, scores, seat, rewards and agent")
         if held["match"] is None:
             return
         try:
@@ -123,6 +135,7 @@ class LeagueAgent:
                 game_of(self._session), match_of(held["match"]), {int(seat): float(x) for seat, x in held["scores"]}
             )
             self._sit(game, game.take(held["seat"]))
+            self._rewards = held["rewards"]
         except LeagueError as error:
             raise SnapshotError(f"session {self._session!r} cannot go on here: {error}") from error
         await self._playing.load_state_dict(held["agent"])
@@ -156,3 +169,10 @@ def _score(payload: Payload) -> float | None:
     if not isinstance(score, int | float) or isinstance(score, bool) or not math.isfinite(score):
         raise BadPayloadError(f"{SCORE} is {score!r}; allowed is a finite number")
     return float(score)
+
+
+def _reward(payload: Payload) -> float:
+    """Returns the reward that a payload carries; 0 where it has none that is a finite number."""
+    reward = payload.get(REWARD) if isinstance(payload, dict) else None
+    known = isinstance(reward, int | float) and not isinstance(reward, bool) and math.isfinite(reward)
+    return float(cast("float", reward)) if known else 0.0

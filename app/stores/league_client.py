@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
-from ray.exceptions import GetTimeoutError, RayTaskError
+from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 
 from app.errors import LeagueError, SparringError
 from app.league.league import DUEL
@@ -157,6 +157,8 @@ class LeagueClient:
             raise _own(error) from error
         except GetTimeoutError as error:
             raise LeagueError(f"the league does not answer within {timeout_s:g} s") from error
+        except RayActorError as error:
+            raise LeagueError("the league's process restarts; ask again") from error
 
 
 def _own(error: RayTaskError) -> Exception:

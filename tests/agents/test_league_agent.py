@@ -42,12 +42,19 @@ class Counting(Agent):
         return None
 
 
+class Silent(Counting):
+    """Reports no return, as scripts do."""
+
+    async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
+        return None
+
+
 class Replica:
     """Matches of one replica, and who plays."""
 
-    def __init__(self, known: bool = True) -> None:
+    def __init__(self, known: bool = True, plays: type[Counting] = Counting) -> None:
         self.results: list[tuple[str, Result]] = []
-        self.known = known
+        self.known, self.plays = known, plays
         self.games = GameMatches(self._ask, lambda match, result: self.results.append((match, result)))
 
     async def _ask(self, trainer: str) -> Match:
@@ -63,7 +70,7 @@ class Replica:
                 session=session, purpose=Purpose.TRAIN, rng=Draws(0), model=None, unroll=None,
                 report=lambda returned, _: note(returned), board=Board(Game("g"), session, 1.0),
             )  # fmt: skip
-            return Counting(context, side.player)
+            return self.plays(context, side.player)
 
         return LeagueAgent(session, trainer, codec_of(Counting), self.games, make, tells=True)
 
@@ -153,7 +160,7 @@ async def test_a_replica_that_cannot_play_a_side_does_not_take_it_in() -> None:
     own, _ = await both(Replica())
     with pytest.raises(SnapshotError, match="cannot go on here: nobody here plays main"):
         await Replica(known=False).agent(session(0)).load_state_dict(own.state_dict())
-    with pytest.raises(SnapshotError, match="has match, scores, seat and agent"):
+    with pytest.raises(SnapshotError, match="has match, scores, seat, rewards and agent"):
         await Replica().agent(session(0)).load_state_dict({"ticks": 3})
 
 
@@ -173,3 +180,24 @@ async def test_a_third_session_of_two_is_refused() -> None:
 async def test_a_tick_before_the_start_is_refused() -> None:
     with pytest.raises(AgentError, match="has not begun a match"):
         await Replica().agent(session(0)).on_tick(None)
+
+
+async def test_of_a_player_that_reports_no_return_the_rewards_of_its_payloads_count() -> None:
+    here, there = Replica(plays=Silent), Replica(plays=Silent)
+    own, other = await both(here)
+    for reward in (0.5, float("nan"), True, None, "1"):
+        await own.on_tick(cast("Payload", {"reward": reward}))
+    moved = there.agent(session(0))
+    await moved.load_state_dict(own.state_dict())
+    moved_too = there.agent(session(1))
+    await moved_too.load_state_dict(other.state_dict())
+    await stop(moved, reward=0.25, terminated=True)
+    await stop(moved_too, reward=-1, truncated=True)
+    assert there.results == [("league-1", Result((0.75, -1.0)))]
+
+
+async def test_of_a_game_that_was_broken_off_no_rewards_count() -> None:
+    replica = Replica(plays=Silent)
+    own, _ = await both(replica)
+    await stop(own, reward=1.0)
+    assert replica.results == [("league-1", ABORTED)]

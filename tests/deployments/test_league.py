@@ -16,7 +16,7 @@ from app.config.active import active
 from app.config.load import load
 from app.errors import AgentError, LeagueError, OverloadedError
 from app.league.matches import Match, Reply, Result, Side
-from app.league.players import Weights
+from app.league.players import UNTRAINED, Weights
 from app.models.lineage import frozen_version
 from app.seeding import Draws
 from app.sessions.blackboard import Board
@@ -133,6 +133,7 @@ async def test_the_agent_that_a_session_names_says_whose_match_it_is() -> None:
             (False, frozen_version(HASH)),
         ),
         (Side("script", 0, frozen=True, learns=False, agent="script"), "script", (False, None)),
+        (Side("main", 2, frozen=False, learns=True, trainer="main", weights=UNTRAINED), "player", (True, None)),
     ],
 )
 async def test_a_side_is_played_by_its_agent_with_its_weights(

@@ -149,8 +149,9 @@ def _try(claim: Callable[[], T]) -> T | None:
 
 @contextmanager
 def playing(url: str, games: int = 16, **changes: Any) -> Iterator["Future[SimulationResult]"]:
-    """Plays CartPole by the real client for as long as the block runs; the result is there after it."""
-    simulation = Simulation("CartPole-v1", url, games=games, **{"purpose": Purpose.TRAIN, "seed": 7} | changes)
+    """Plays CartPole, or another game, by the real client while the block runs; the result is there after it."""
+    settings: dict[str, Any] = {"env": "CartPole-v1", "purpose": Purpose.TRAIN, "seed": 7} | changes
+    simulation = Simulation(url=url, games=games, **settings)
     loop, result = asyncio.new_event_loop(), Future[SimulationResult]()
     stop = asyncio.Event()
 

@@ -2,7 +2,7 @@
 
 import logging
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Final, Protocol
 
 from ray.exceptions import RayError
@@ -47,8 +47,9 @@ class Trained(Protocol):
     def unpin(self, version: Version) -> None:
         """Lets them go."""
 
-    def clone(self, version: Version) -> Clone:
-        """Returns a frozen clone of a version."""
+    @property
+    def clone(self) -> Callable[[Version], Clone]:
+        """Makes a frozen clone of a version."""
 
 
 class LeagueKeeper:

@@ -1,0 +1,229 @@
+"""A league in the ring: who sits where plays what the league says, and every match counts once."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+import ray
+
+from app.config.active import active
+from app.config.load import load
+from app.errors import LeagueError
+from app.league.players import Weights
+from app.league.report import LeagueReport
+from app.models.lineage import Clone
+from app.stores.league_client import LeagueClient
+from app.stores.model_sources import ModelSources
+from app.stores.names import LEAGUE
+from app.types import Version
+from train.league.keeper import LeagueKeeper
+from train.league.trained_player import TrainedPlayer
+from train.promote import Told, clone_version
+from train.run import TrainingRun
+
+from .learner import Learner
+from .service import Cluster, Service, playing, step, wait_until
+from .training import START_S, wait_for_end
+
+pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+
+CONFIG = Path(__file__).parents[2] / "configs" / "league.yaml"
+PONG = "pettingzoo:app.games.pong.environment:Pong"
+SMALL = (
+    "actors.main.port=0",
+    "actors.main.unroll_ticks=8",
+    "actors.main.push_rows=32",
+    *(f"trainers.{name}.inputs.0.batch_rows=128" for name in ("main", "exploiter")),
+    *(f"trainers.{name}.inputs.0.algorithm.minibatch_rows=64" for name in ("main", "exploiter")),
+)
+
+
+DUELS = ("league.evaluation_share=0", "league.min_games=0")
+
+
+class League(Service):
+    """A service of the shipped config."""
+
+    def __init__(self, cluster: Cluster, trial: str, *overrides: str) -> None:
+        super().__init__(cluster, trial)
+        self.config = load(CONFIG, [*SMALL, f"run.trial={trial}", *overrides])
+
+    @property
+    def league(self) -> LeagueClient:
+        return self.trial.league()
+
+    @property
+    def sources(self) -> ModelSources:
+        return ModelSources(active(self.config), self.home)
+
+    def clone(self, version: Version) -> Clone:
+        told = Told(version, 0, None)
+        return clone_version(active(self.config), "main", self.trial, told, self.sources, frozen=True)
+
+    def freeze(self, version: Version) -> Clone:
+        """Freezes the main player as a version of its trainer."""
+        clone = self.clone(version)
+        period = self.league.at_now("main").period
+        self.league.freeze_now("main", period, Weights(f"clones/{clone.id}", clone.hash))
+        return clone
+
+    def restart_league(self) -> None:
+        """Kills its process; Ray starts it anew."""
+        ray.kill(ray.get_actor(LEAGUE, namespace=self.trial.namespace), no_restart=False)
+
+    def finished(self) -> list[str]:
+        """Returns the ids of the newest finished matches; none while the league restarts."""
+        try:
+            return [match.id for match in self.standing().matches]
+        except LeagueError:
+            return []
+
+    def players(self) -> set[str]:
+        return {standing.player for standing in self.league.show_now().standings}
+
+    def standing(self) -> LeagueReport:
+        return self.league.show_now(1000)
+
+
+@contextmanager
+def pong(service: League, agent: str = "player", **changes: Any) -> Iterator[Any]:
+    with playing(service.url, 8, env=PONG, seats=({"*": agent},), **changes) as result:
+        yield result
+
+
+def seats(service: League, game: str) -> list[dict[str, Any]]:
+    """Starts both sessions of a game, and returns what each was told."""
+    told = [step(service.http, f"{game}-agent-player.{seat}", "start").json() for seat in (0, 1)]
+    assert [one["match"] for one in told] == [told[0]["match"]] * 2
+    return told
+
+
+def tick(service: League, game: str, seat: int) -> str:
+    """Plays a tick, and returns the version that has answered."""
+    reply = step(service.http, f"{game}-agent-player.{seat}", "tick", {"observation": [0.0] * 6})
+    assert reply.status_code == 200, reply.text
+    return reply.headers["policy_version"]
+
+
+def stop(service: League, game: str, seat: int, reward: float) -> None:
+    end = {"observation": [0.0] * 6, "reward": reward, "terminated": True}
+    assert step(service.http, f"{game}-agent-player.{seat}", "stop", end).status_code == 200
+
+
+def against(service: League, opponent: str) -> tuple[str, list[dict[str, Any]]]:
+    """Returns a game of the main player against an opponent; others are begun, and left to their time-out."""
+    for number in range(200):
+        told = seats(service, f"g{number}")
+        if set(told[0]["players"]) == {"main", opponent}:
+            return f"g{number}", told
+    raise AssertionError(f"no match against {opponent} in 200")
+
+
+def test_every_game_is_a_match_that_counts_once_and_only_who_learns_sends_rows(cluster: Cluster) -> None:
+    with League(cluster, "matches") as service:
+        frozen = service.freeze(service.publish(1))
+        version = service.publish(2)
+        learner = Learner(service.trial.buffer("rollouts"), "all")
+        rows = []
+        with pong(service) as result:
+            while sum(map(len, (found["generation"] for found in rows))) < 2000:
+                rows.append(learner.next())
+        learner.buffer.close()
+        played = result.result()
+        assert (played.lost_games, played.errors) == (0, 0)
+        assert {int(g) for found in rows for g in np.unique(found["generation"][found["weight"] > 0])} == {
+            version.generation
+        }
+        wait_until(lambda: service.standing().counts["matches_finished"] >= played.episodes, "all matches are counted")
+        report = service.standing()
+        assert report.counts.get("results_duplicate", 0) == report.counts.get("results_unknown", 0) == 0
+        met = {player for match in report.matches for player in match.players}
+        assert {"main", "main:1", "script"} <= met
+        assert service.sources.pool.find(frozen.id).hash == frozen.hash
+
+
+def test_a_frozen_opponent_answers_with_its_own_weights_whatever_is_published(cluster: Cluster) -> None:
+    with League(cluster, "opponents", *DUELS) as service:
+        frozen = service.freeze(service.publish(1))
+        before = service.publish(2)
+        game, told = against(service, "main:1")
+        place = {told[seat]["players"][told[seat]["side"]]: seat for seat in (0, 1)}
+        assert tick(service, game, place["main:1"]) == str(frozen.version)
+        assert tick(service, game, place["main"]) == str(before)
+        after = service.publish(3)
+        assert tick(service, game, place["main:1"]) == str(frozen.version)
+        assert tick(service, game, place["main"]) == str(after)
+        stop(service, game, place["main"], 1.0)
+        stop(service, game, place["main:1"], -1.0)
+        wait_until(lambda: service.standing().matches, "the match is counted")
+        report = service.standing()
+        players = [standing.player for standing in report.standings]
+        at = [players.index(player) for player in ("main", "main:1")]
+        assert report.win_rates[at[0]][at[1]] == 1.0
+
+
+def test_a_match_goes_on_in_another_replica_and_over_the_death_of_the_league(cluster: Cluster) -> None:
+    with League(cluster, "moved", *DUELS) as service:
+        frozen = service.freeze(service.publish(1))
+        service.publish(2)
+        game, told = against(service, "main:1")
+        place = {told[seat]["players"][told[seat]["side"]]: seat for seat in (0, 1)}
+        for seat in (0, 1):
+            tick(service, game, seat)
+        service.deploy()  # Replaces the replica.
+        assert tick(service, game, place["main:1"]) == str(frozen.version)
+        tick(service, game, place["main"])
+        service.restart_league()
+        stop(service, game, place["main"], 1.0)
+        stop(service, game, place["main:1"], -1.0)
+        wait_until(
+            lambda: [match.id for match in service.standing().matches] == [told[0]["match"]], "it is counted", 60
+        )
+        assert service.players() == {"main", "exploiter", "script", "main:1"}
+        seats(service, "next")
+
+
+def test_trainers_follow_the_leagues_periods_and_an_exploiter_begins_anew(cluster: Cluster, tmp_path: Path) -> None:
+    periods = (
+        "league.players.main.freeze_every_updates=4",
+        "league.players.main.hyperparameters={entropy_coef: {initial: 0.02}}",
+        "league.players.exploiter.freeze_every_updates=3",
+        "league.players.exploiter.reset_probability=1.0",
+    )
+    with League(cluster, "periods", *periods) as service:
+        names = ("main", "exploiter")
+        runs = [TrainingRun(active(service.config), name, service.trial, tmp_path) for name in names]
+        trained = {
+            run.name: TrainedPlayer(
+                service.trial.metrics,
+                service.trial.weights(run.model),
+                run.name,
+                lambda version, model=run.model: clone_version(
+                    active(service.config), model, service.trial, Told(version, 0, None), service.sources, frozen=True
+                ),
+            )
+            for run in runs
+        }
+        keeper = LeagueKeeper(service.league, trained)
+        both = ({"*": "player"}, {"*": "exploiter"})
+        with playing(service.url, 8, env=PONG, seats=both):
+            for run in runs:
+                run.start()
+            keeper.start()
+            try:
+                wait_until(lambda: {"main:2", "exploiter:2"} <= service.players(), "both froze", START_S)
+                wait_until(lambda: service.league.at_now("exploiter").weights is None, "it is taken over", START_S)
+            finally:
+                keeper.close(10)
+                for run in runs:
+                    run.stop()
+            assert all(wait_for_end(run) for run in runs)
+        generations = {name: service.trial.weights(name).newest() for name in names}
+        assert generations["main"] is not None
+        assert generations["exploiter"] is not None
+        assert generations["main"].generation == 1  # It goes on with what it has learned.
+        assert generations["exploiter"].generation >= 3  # Each life has one of its own.
+        assert service.league.at_now("main").hyperparameters == {"entropy_coef": 0.02}
