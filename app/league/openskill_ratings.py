@@ -22,6 +22,8 @@ BETA: Final = 25.0 / 6
 """Deviation of what a player shows in one match; the system's own number."""
 TAU: Final = 25.0 / 300
 """Deviation that a player who learns gains with each match; the system's own number."""
+CERTAIN: Final = 1e-6
+"""Deviation that a fixed rating is calculated with: the model divides by it."""
 
 
 class OpenSkillRatings:
@@ -48,7 +50,7 @@ class OpenSkillRatings:
         if not meets_another(sides):
             return
         before = [self._prior(self._kept[side.player]) for side in sides]
-        teams = [[self._model.rating(rating.mean, rating.deviation)] for rating in before]
+        teams = [[self._model.rating(rating.mean, max(rating.deviation, CERTAIN))] for rating in before]
         after = self._model.rate(teams, scores=[side.score for side in sides])
         moved: dict[PlayerId, list[Rating]] = {}
         for side, (rated,) in zip(sides, after, strict=True):
