@@ -142,6 +142,10 @@ class Payoff:
         self._wins, self._games = np.zeros((capacity, capacity)), np.zeros((capacity, capacity), np.uint32)
         self._wins[:count, :count], self._games[:count, :count] = state.wins, state.games
 
+    def adopt(self, other: "Payoff") -> None:
+        """Takes another payoff's settings; results stay."""
+        self._decay, self._prior, self._min_games = other._decay, other._prior, other._min_games
+
     def at(self, state: PayoffState) -> "Payoff":
         """Returns a payoff with the same settings that holds a state, for a computation in another thread."""
         other = Payoff(self._decay, self._prior, self._min_games)

@@ -96,6 +96,13 @@ class LeagueState:
             case Began(token):
                 self.token = token
 
+    def adopt(self, settings: LeagueSettings) -> None:
+        """Takes what changed settings say of how results count; results stay."""
+        fresh = new_state(settings)
+        self.payoff.adopt(fresh.payoff)
+        self.championship.test = fresh.championship.test
+        self.fix_frozen_ratings = fresh.fix_frozen_ratings
+
     def credited(self, entry: Entry) -> PlayerId | None:
         """Returns whom a result counts for: what the player was when the match began; None where that one is gone."""
         learning = self.roster.learning.get(entry.player)

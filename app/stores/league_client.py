@@ -1,11 +1,12 @@
 """What actors, trainers and operators ask of the league."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, cast
 
 from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
 
+from app.config.league import LeagueConfig
 from app.errors import LeagueError, SparringError
 from app.league.league import DUEL
 from app.league.matches import Match, MatchId, Reply, Result, Side
@@ -83,6 +84,19 @@ class LeagueClient:
         return cast("LeagueReport", await self._asked("show", matches, players))
 
     # For code without an event loop.
+
+    def configure_now(self, config: LeagueConfig, weights: Mapping[str, Weights], timeout_s: float = 30.0) -> None:
+        """Has the league go on by a config, once it has started.
+
+        Args:
+          config: Of the league.
+          weights: What its references to weights stand for, by reference.
+          timeout_s: Longest wait.
+
+        Raises:
+          LeagueError: Its files cannot be gone on from with that config, or it does not answer.
+        """
+        self._got("configure", config, dict(weights), timeout_s=timeout_s)
 
     def at_now(self, trainer: str) -> LearningPlayer:
         """Returns the player that a trainer is to go on with.

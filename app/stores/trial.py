@@ -5,13 +5,14 @@ import time
 from collections.abc import Mapping
 from itertools import count
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from app.config.base import Process
 from app.config.league import LeagueConfig
 from app.config.root import ExperimentConfig
 from app.league.players import Weights as PlayerWeights
 from app.models.pool import CLONES
+from app.errors import ServiceNotFoundError
 from app.models.spec import ModelSpec
 from app.stores.buffer import Buffer
 from app.stores.buffer_settings import buffer_settings
@@ -19,7 +20,7 @@ from app.stores.buffer_store import BufferStore
 from app.stores.directory import DirectoryClient, DirectoryStore
 from app.stores.followed_model import ReleaseSource
 from app.stores.gate import Gate, open_gate
-from app.stores.host import Host, Store, StoreHandle, close_hosts, find_host, found_hosts, open_host
+from app.stores.host import Store, StoreHandle, close_hosts, find_host, found_hosts, open_host
 from app.stores.league import LeagueStore
 from app.stores.league_client import LeagueClient
 from app.stores.metrics import Metrics, MetricStore
@@ -31,14 +32,11 @@ from app.stores.snapshots import Snapshots, SnapshotStore
 from app.stores.weights import WeightStore
 from app.stores.weights_client import Catalog, Weights
 
-if TYPE_CHECKING:
-    from ray.actor import ActorHandle
-
 SNAPSHOT_BYTES_MAX: Final = 512 * 2**20
 """Bytes that snapshots of games may take: 50,000 games of 10 KiB."""
 
 START_S: Final = 60.0
-"""Longest wait for the process that follows the registry."""
+"""Longest wait for the process that follows the registry, and for that of the league."""
 
 
 LEAGUE_S: Final = 30.0
@@ -99,9 +97,17 @@ class Trial:
         """Returns the league, whatever was started first: one that is on its way is waited for.
 
         Raises:
-          ServiceNotFoundError: The service has no league, or none came in time.
+          ServiceNotFoundError: None came in time.
         """
-        return LeagueClient(StoreHandle(_awaited_host(self.namespace, LEAGUE, wait_s), LEAGUE))
+        end_s = time.monotonic() + wait_s
+        while not (hosts := found_hosts(self.namespace, [LEAGUE])):
+            if time.monotonic() >= end_s:
+                raise ServiceNotFoundError(
+                    f"the service of {self.namespace!r} has no league, waited for {wait_s:g} s; allowed is a service "
+                    "that was started with a config that has a section 'league'"
+                )
+            time.sleep(LOOK_S)
+        return LeagueClient(StoreHandle(hosts[0], LEAGUE))
 
     def gate(self, name: str) -> Gate:
         """Returns what keeps the workers that read a source in step, made if it does not run yet."""
@@ -132,17 +138,21 @@ def open_stores(config: ExperimentConfig, home: Path) -> Trial:
 def open_league(
     config: ExperimentConfig, league: LeagueConfig, home: Path, weights: Mapping[str, PlayerWeights]
 ) -> None:
-    """Starts the league where it does not run yet.
+    """Starts the league where it does not run yet; one that runs takes changes up.
 
     Args:
       config: The trial's.
       league: Its league.
       home: State root of the project.
       weights: What the league's references to weights stand for, by reference.
+
+    Raises:
+      LeagueError: Its files cannot be gone on from.
     """
     folder = str(home / config.run.trial / LEAGUE)
     kwargs = {"config": league, "folder": folder, "seed": config.run.seed, "weights": dict(weights)}
-    open_host(namespace_of(config.run), LEAGUE, league, {LEAGUE: (LeagueStore, kwargs)})
+    host = open_host(namespace_of(config.run), LEAGUE, league, {LEAGUE: (LeagueStore, kwargs)})
+    LeagueClient(StoreHandle(host, LEAGUE)).configure_now(league, weights, START_S)
 
 
 def find_buffer(namespace: str, name: str) -> Buffer:
@@ -168,13 +178,6 @@ def open_buffer(config: ExperimentConfig, name: str, spec: ModelSpec) -> None:
         others.append(StoreHandle(host, "shard"))
     kwargs = {"spec": spec, "settings": settings, "others": others}
     open_host(namespace, buffer_host(name), process, {"buffer": (BufferStore, kwargs)})
-
-
-def _awaited_host(namespace: str, name: str, wait_s: float) -> "ActorHandle[Host]":
-    end_s = time.monotonic() + wait_s
-    while not found_hosts(namespace, [name]) and time.monotonic() < end_s:
-        time.sleep(LOOK_S)
-    return find_host(namespace, name)
 
 
 def open_releases(config: ExperimentConfig, models: dict[str, ReleaseSource]) -> None:

@@ -1,14 +1,17 @@
 """The league's store: what it says is written down, and a restart goes on from it."""
 
 import asyncio
+import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from app.config.league import LeagueConfig
 from app.errors import LeagueError
+from app.league.journal import segment_path
 from app.league.keeping import snapshots
 from app.league.matches import ABORTED, Reply, Result
 from app.league.players import Weights
@@ -94,6 +97,72 @@ async def test_another_rating_system_is_refused(tmp_path: Path) -> None:
     with pytest.raises(LeagueError, match="rated by openskill"):
         async with store_in(tmp_path, rating="elo"):
             pass
+
+
+async def test_a_retry_after_a_failed_write_counts_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Case 14: the process got the result and could not acknowledge it."""
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    async with store_in(tmp_path) as store:
+        match = await store.next_match("exploiter")
+        with monkeypatch.context() as broken:
+            broken.setattr(os, "fsync", full)
+            with pytest.raises(OSError, match="No space"):
+                await store.report(match.id, WIN)
+            with pytest.raises(OSError, match="No space"):
+                await store.report(match.id, WIN)
+        assert await store.report(match.id, WIN) is Reply.DUPLICATE
+    async with store_in(tmp_path) as store:
+        assert (await store.show()).counts["matches_finished"] == 1
+        assert await store.report(match.id, WIN) is Reply.DUPLICATE
+
+
+async def test_what_was_lost_before_it_was_acknowledged_counts_once_when_it_comes_again(tmp_path: Path) -> None:
+    async with store_in(tmp_path, keeping={"fsync": False}) as store:
+        match = await store.next_match("exploiter")
+        assert await store.report(match.id, WIN) is Reply.COUNTED
+    path = segment_path(tmp_path, 1)
+    path.write_bytes(path.read_bytes()[:-1])  # The process died while it wrote the result.
+    async with store_in(tmp_path) as store:
+        assert [await store.report(match.id, WIN) for _ in range(2)] == [Reply.COUNTED, Reply.DUPLICATE]
+
+
+async def test_a_changed_config_is_gone_on_by_also_after_a_crash(tmp_path: Path) -> None:
+    changed = config_of(opponents={"bot": {"agent": "bot"}}, min_games=5)
+    async with store_in(tmp_path) as store:
+        match = await store.next_match("exploiter")
+        await store.configure(changed, {})
+        assert await store.report(match.id, WIN) is Reply.COUNTED
+        assert "bot" in {standing.player for standing in (await store.show()).standings}
+        assert float(np.nanmax((await store.show()).win_rates)) == 0.5  # One game is not trusted any more.
+        with pytest.raises(LeagueError, match="rated by openskill"):
+            await store.configure(config_of(rating="elo"), {})
+    async with store_in(tmp_path) as store:  # Ray starts it with the config of its first start.
+        assert "bot" in {standing.player for standing in (await store.show()).standings}
+
+
+async def test_the_game_is_solved_when_a_player_is_frozen(tmp_path: Path) -> None:
+    players = {"main": {"trainer": "main", "matchmaking": {"kind": "psro"}}}
+    async with store_in(tmp_path, players=players, solve_every_s=60.0) as store:
+        await store.freeze("main", 1, Weights("clones/a"))
+        for _ in range(1000):
+            if await shares(store):
+                break
+            await asyncio.sleep(0.01)
+        assert await shares(store) == {"main:1": 1.0}
+
+
+async def test_a_trainer_is_told_its_player(tmp_path: Path) -> None:
+    async with store_in(tmp_path) as store:
+        assert (await store.at("second")).id == "exploiter"
+        with pytest.raises(LeagueError, match="trainer 'third' has no player in the league; allowed: main, second"):
+            await store.at("third")
+
+
+async def shares(store: LeagueStore) -> dict[str, float]:
+    return {s.player: s.share for s in (await store.show()).standings if s.share is not None}
 
 
 async def test_a_live_opponent_is_found_by_level(tmp_path: Path) -> None:
