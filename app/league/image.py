@@ -65,7 +65,7 @@ def image_of(state: LeagueState) -> Image:
 def parts_of(image: Image) -> list[bytes | memoryview]:
     """Returns the parts of an image's file; what is behind one another is the file."""
     told = orjson.dumps({**image.told, "players": image.payoff.players}, default=list)
-    parts = [told, _bytes(image.payoff.wins), _bytes(image.payoff.games)]
+    parts: list[bytes | memoryview] = [told, _bytes(image.payoff.wins), _bytes(image.payoff.games)]
     return [MAGIC + HEAD.pack(_checksum(parts), len(told)), *parts]
 
 

@@ -1,10 +1,12 @@
 """What actors, trainers and operators ask of the league."""
 
+import asyncio
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
-from ray.exceptions import GetTimeoutError, RayActorError, RayTaskError
+from ray.exceptions import ActorUnavailableError, GetTimeoutError, RayTaskError
 
 from app.config.league import LeagueConfig
 from app.errors import LeagueError, SparringError
@@ -19,9 +21,17 @@ from app.stores.host import StoreHandle
 if TYPE_CHECKING:
     import ray
 
+CALL_S: Final = 30.0
+"""Longest wait for an answer, also while the league's process starts anew."""
+AGAIN_S: Final = 0.2
+"""Pause before a call is repeated whose answer went with the process."""
+
 
 class LeagueClient:
-    """One league; those without an event loop use the functions that end in ``_now``."""
+    """One league; those without an event loop use the functions that end in ``_now``.
+
+    A call whose answer is lost with the league's process is repeated: each of them may be asked again.
+    """
 
     def __init__(self, handle: StoreHandle) -> None:
         self._handle = handle
@@ -85,7 +95,7 @@ class LeagueClient:
 
     # For code without an event loop.
 
-    def configure_now(self, config: LeagueConfig, weights: Mapping[str, Weights], timeout_s: float = 30.0) -> None:
+    def configure_now(self, config: LeagueConfig, weights: Mapping[str, Weights], timeout_s: float = CALL_S) -> None:
         """Has the league go on by a config, once it has started.
 
         Args:
@@ -142,7 +152,7 @@ class LeagueClient:
         """
         return cast("LearningPlayer", self._got("turn", trainer, leaving, weights, updates))
 
-    def show_now(self, matches: int = 0, timeout_s: float = 30.0) -> LeagueReport:
+    def show_now(self, matches: int = 0, timeout_s: float = CALL_S) -> LeagueReport:
         """Returns how the league stands, with its newest matches.
 
         Raises:
@@ -160,19 +170,28 @@ class LeagueClient:
 
     async def _asked(self, method: str, *args: Any) -> Any:  # Ray's own seam is untyped.
         try:
-            return await self._handle.call(method, *args)
+            async with asyncio.timeout(CALL_S):
+                while True:
+                    try:
+                        return await self._handle.call(method, *args)
+                    except ActorUnavailableError:
+                        await asyncio.sleep(AGAIN_S)
         except RayTaskError as error:
             raise _own(error) from error
+        except TimeoutError as error:
+            raise LeagueError(f"the league does not answer within {CALL_S:g} s") from error
 
-    def _got(self, method: str, *args: Any, timeout_s: float = 30.0) -> Any:  # As above.
-        try:
-            return self._handle.get(method, *args, timeout_s=timeout_s)
-        except RayTaskError as error:
-            raise _own(error) from error
-        except GetTimeoutError as error:
-            raise LeagueError(f"the league does not answer within {timeout_s:g} s") from error
-        except RayActorError as error:
-            raise LeagueError("the league's process restarts; ask again") from error
+    def _got(self, method: str, *args: Any, timeout_s: float = CALL_S) -> Any:  # As above.
+        end_s = time.monotonic() + timeout_s
+        while True:
+            try:
+                return self._handle.get(method, *args, timeout_s=max(end_s - time.monotonic(), 0.0))
+            except RayTaskError as error:
+                raise _own(error) from error
+            except GetTimeoutError as error:
+                raise LeagueError(f"the league does not answer within {timeout_s:g} s") from error
+            except ActorUnavailableError:
+                time.sleep(AGAIN_S)
 
 
 def _own(error: RayTaskError) -> Exception:
