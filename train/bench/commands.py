@@ -12,6 +12,8 @@ from rich.table import Table
 from train.bench.generator import Mode
 from train.bench.inference import Plan as InferencePlan
 from train.bench.inference import inference as measure_inference
+from train.bench.league import LeaguePlan
+from train.bench.league import league as measure_league
 from train.bench.learner import LearnerPlan
 from train.bench.learner import learner as measure_learner
 from train.bench.learner_worker import STRATEGIES
@@ -143,6 +145,18 @@ def resume(
 ) -> None:
     """Measures the seconds from the death of a learner worker to the next update."""
     _show("resume", _stoppable(lambda stopper, say: measure_resume(ResumePlan(runs, workers), stopper, say)), json)
+
+
+@bench.command()
+def league(
+    windows: Windows = 5,
+    players: Annotated[int, typer.Option(help="Players, frozen ones included.", min=10)] = 1_000,
+    matches: Annotated[int, typer.Option(help="Matches that were recorded before.", min=1)] = 1_000_000,
+    json: AsJson = False,
+) -> None:
+    """Measures what a match, a journal entry and a snapshot of a large league cost."""
+    plan = LeaguePlan(windows, players, matches)
+    _show("league", _stoppable(lambda stopper, say: measure_league(plan, stopper, say)), json)
 
 
 def _stoppable(measure: Callable[[Stopper, Callable[[str], None]], dict[str, object]]) -> dict[str, object]:
