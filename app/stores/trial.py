@@ -10,9 +10,9 @@ from typing import Any, Final
 from app.config.base import Process
 from app.config.league import LeagueConfig
 from app.config.root import ExperimentConfig
+from app.errors import ServiceNotFoundError
 from app.league.players import Weights as PlayerWeights
 from app.models.pool import CLONES
-from app.errors import ServiceNotFoundError
 from app.models.spec import ModelSpec
 from app.stores.buffer import Buffer
 from app.stores.buffer_settings import buffer_settings

@@ -8,7 +8,7 @@ from typing import Any, Final, cast
 import ray
 from ray.exceptions import RayError
 
-from app.errors import LeagueError, TrainingError
+from app.errors import TrainingError
 from app.league.players import LearningPlayer
 from app.stores.league_client import LeagueClient
 from train.strategies.processes import Processes
@@ -89,19 +89,8 @@ class Following:
         Raises:
           LeagueError: The league does not answer in time.
         """
-        if self._processes.rank != 0:
-            return
-        end_s = time.monotonic() + ASK_TIMEOUT_S
-        while True:
-            try:
-                self._league.taken_over_now(player)
-            except LeagueError as error:  # Its process may be restarting.
-                if time.monotonic() > end_s:
-                    raise
-                _log.warning("the league does not take that %s is published, telling it again: %s", player, error)
-                time.sleep(ASK_EVERY_S)
-            else:
-                return
+        if self._processes.rank == 0:
+            self._league.taken_over_now(player)
 
     def _first(self) -> LearningPlayer:
         found = self._answered(ASK_TIMEOUT_S)
