@@ -10,11 +10,12 @@ from numpy.typing import NDArray
 from app.agents.json_arrays import everything_allowed
 from app.agents.outbox import Outbox
 from app.agents.unroll import Step, Unroll
-from app.client.multi_agent import Due, Left, MultiAgentEnvironment, make_multi_agent
+from app.client.multi_agent import Due, Left, MultiAgentEnvironment
 from app.types import RowKind, Rows, Version
 
 from .players import Network, Player
 
+MakeGame = Callable[[], MultiAgentEnvironment]
 SEATS = ("player_0", "player_1")
 
 
@@ -60,12 +61,18 @@ class Duels:
     """Games side by side; the judged side begins, or stands at the left, in every other one."""
 
     def __init__(
-        self, env: str, games: int, judged: Network, draw: Callable[[], Opponent], seed: int, unroll_ticks: int = 64
+        self,
+        make_env: MakeGame,
+        games: int,
+        judged: Network,
+        draw: Callable[[], Opponent],
+        seed: int,
+        unroll_ticks: int = 64,
     ) -> None:
         """Begins the games.
 
         Args:
-          env: As ``launch.simulator.env`` has it.
+          make_env: Makes one game.
           games: How many.
           judged: Whose rows are kept and whose results count.
           draw: Draws the opponent of a game.
@@ -83,7 +90,7 @@ class Duels:
         """Of games that are over, until somebody takes them."""
         self.steps = 0
         """Actions of the judged side."""
-        self._duels = [self._begin(make_multi_agent(env)) for _ in range(games)]
+        self._duels = [self._begin(make_env()) for _ in range(games)]
 
     def play(self, ticks: int) -> Rows | None:
         """Plays so many ticks of each game; returns the rows of trajectories that are whole."""
@@ -149,9 +156,9 @@ class Duels:
         self.results.append(Result(duel.opponent.name, float(np.sign(duel.gained) + 1) / 2, duel.episode))
 
 
-def scores(env: str, judged: Network, opponent: Player, games: int, seed: int) -> NDArray[np.float64]:
+def scores(make_env: MakeGame, judged: Network, opponent: Player, games: int, seed: int) -> NDArray[np.float64]:
     """Returns the scores of so many games, [games], in each of which the judged side sits where it did not before."""
-    duels = Duels(env, games, judged, lambda: Opponent("other", opponent), seed)
+    duels = Duels(make_env, games, judged, lambda: Opponent("other", opponent), seed)
     found: dict[int, float] = {}
     while len(found) < games:
         duels.play(8)

@@ -43,6 +43,10 @@ class Network:
         """Returns what the weights are, as one hash."""
         return content_hash(to_arrays(self.module), hash_of(self.module))
 
+    def logits(self, observations: NDArray[np.float32]) -> NDArray[np.generic]:
+        """Returns those of each observation, [B, choices]."""
+        return self._engine.forward([observations]).outputs[0]
+
     def actions(self, observations: Observations, masks: Masks, rng: np.random.Generator) -> list[int]:
         """Returns an action for each."""
         return [decision.action for decision in self.decisions(observations, masks, rng, Version(1, 0))]
