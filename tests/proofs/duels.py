@@ -32,8 +32,6 @@ class Result(NamedTuple):
     opponent: str
     score: float
     """1 where the judged side won, 0 where it lost, 0.5 for a draw."""
-    episode: int
-    """Its number among all that began, from 1."""
 
 
 class Asked(NamedTuple):
@@ -51,7 +49,6 @@ class Duel:
     env: MultiAgentEnvironment
     seat: str
     """Where the judged side sits."""
-    episode: int
     opponent: Opponent
     unroll: Unroll
     gained: float = 0.0
@@ -68,6 +65,8 @@ class Duels:
         draw: Callable[[], Opponent],
         seed: int,
         unroll_ticks: int = 64,
+        *,
+        once: bool = False,
     ) -> None:
         """Begins the games.
 
@@ -78,12 +77,13 @@ class Duels:
           draw: Draws the opponent of a game.
           seed: Of the games and of the actions drawn.
           unroll_ticks: Rows of a full trajectory.
+          once: Whether no game follows one that is over.
         """
         self._judged, self._draw = judged, draw
         self._rng = np.random.default_rng(seed)
         self._outbox = Outbox(judged.spec, 1, lambda: None)
         self._everything = everything_allowed(judged.spec)
-        self._unroll_ticks, self._episodes = unroll_ticks, 0
+        self._unroll_ticks, self._episodes, self._once = unroll_ticks, 0, once
         self.version = Version(1, 0)
         """Of the judged side's weights."""
         self.results: list[Result] = []
@@ -102,20 +102,20 @@ class Duels:
         self._episodes += 1
         env.restart(int(self._rng.integers(2**31)))
         unroll = Unroll(self._episodes, self._unroll_ticks, self._outbox.add)
-        return Duel(env, SEATS[1 - self._episodes % 2], self._episodes, self._draw(), unroll)
+        return Duel(env, SEATS[1 - self._episodes % 2], self._draw(), unroll)
 
     def _tick(self) -> None:
         due = [duel.env.due() for duel in self._duels]
         chosen: list[dict[str, int]] = [{} for _ in due]
         self._decide_judged(due, chosen)
         self._decide_others(due, chosen)
-        for at, duel in enumerate(self._duels):
-            duel.env.act(chosen[at])
+        for duel, actions in zip(self._duels, chosen, strict=True):
+            duel.env.act(actions)
             for seat, left in duel.env.left().items():
                 if seat == duel.seat:
                     self._end(duel, left)
-            if not duel.env.due():
-                self._duels[at] = self._begin(duel.env)
+        going_on = [self._begin(duel.env) if not duel.env.due() and not self._once else duel for duel in self._duels]
+        self._duels = [duel for duel in going_on if duel.env.due()]
 
     def _decide_judged(self, due: "Sequence[Mapping[str, Due]]", chosen: list[dict[str, int]]) -> None:
         asked = []
@@ -153,19 +153,15 @@ class Duels:
         duel.gained += left.reward
         duel.unroll.reward(left.reward)
         duel.unroll.cut(RowKind.TERMINATED if left.terminated else RowKind.TRUNCATED, left.observation)
-        self.results.append(Result(duel.opponent.name, float(np.sign(duel.gained) + 1) / 2, duel.episode))
+        self.results.append(Result(duel.opponent.name, float(np.sign(duel.gained) + 1) / 2))
 
 
 def scores(make_env: MakeGame, judged: Network, opponent: Player, games: int, seed: int) -> NDArray[np.float64]:
     """Returns the scores of so many games, [games], in each of which the judged side sits where it did not before."""
-    duels = Duels(make_env, games, judged, lambda: Opponent("other", opponent), seed)
-    found: dict[int, float] = {}
-    while len(found) < games:
+    duels = Duels(make_env, games, judged, lambda: Opponent("other", opponent), seed, once=True)
+    while len(duels.results) < games:
         duels.play(8)
-        # The first game of each alone: of all that end soon, short ones would be too many.
-        found |= {result.episode: result.score for result in duels.results if result.episode <= games}
-        duels.results.clear()
-    return np.array(list(found.values()))
+    return np.array([result.score for result in duels.results])
 
 
 def _asked(game: int, due: Due) -> Asked:

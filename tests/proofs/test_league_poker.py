@@ -1,7 +1,7 @@
 """Matchmakers on Kuhn and Leduc poker, judged by OpenSpiel's NashConv.
 
 The players are exact best responses in sequence form, since the mathematics of matchmaking is under test; ``Payoff``
-and the matchmakers are the product's. NashConv is what best responses win from both seats together; 0 is an equilibrium.
+and the matchmakers are the product's. NashConv is what best responses win from both seats together, at least 0.
 """
 
 import numpy as np
