@@ -5,6 +5,7 @@ from copy import deepcopy
 
 from torch import nn
 
+from app.algorithm_check import heads_problem
 from app.algorithms.custom import Training, custom_learner
 from app.algorithms.learner import policy_problem
 from app.algorithms.normalising import value_scale
@@ -207,6 +208,10 @@ def _scale_problem(trainer: TrainerConfig) -> str | None:
 
 def untrainable(algorithm: Algorithm, module: nn.Module) -> str | None:
     """Returns why an algorithm cannot train a model; None where it can."""
+    return heads_problem(algorithm, spec_of(module)) or _problem_of_kind(algorithm, module)
+
+
+def _problem_of_kind(algorithm: Algorithm, module: nn.Module) -> str | None:
     spec = spec_of(module)
     match algorithm:
         case Dqn() | Cql():

@@ -12,6 +12,9 @@ SessionId = str
 Rows = dict[str, NDArray[np.generic]]
 """Columns of equal length: one row a tick, and one bootstrap row behind each trajectory."""
 
+Amount = float | NDArray[np.float32]
+"""A reward or a value: one number, or a number for each reward that a model names, [rewards]."""
+
 Arrays = dict[str, NDArray[np.generic]]
 """Named tensors of a model: its state dict as numpy."""
 

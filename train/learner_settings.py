@@ -17,23 +17,26 @@ from app.algorithms.schedules import Line
 from app.algorithms.shaping import make_shaping
 from app.algorithms.target_network import TargetSettings
 from app.algorithms.traced_critics import Retrace
+from app.algorithms.value_heads import Head, Heads, PerHead
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
-from app.config.algorithms import A2c, AlphaZero, Appo, Bc, Impala, Marwil, Ppo, TrajectoryAlgorithm
-from app.config.from_trajectories import Online, Sequential
+from app.config.algorithms import A2c, AlphaZero, Appo, Bc, Impala, Marwil, Ppo, Traced, TrajectoryAlgorithm
+from app.config.from_trajectories import Online, OwnGames, Sequential, ValueHead
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
+from app.config.rewards import RewardsConfig
 from app.config.training import TrainInput
 
 
-def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int) -> PolicySettings:
+def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int, rewards: tuple[str, ...] = ()) -> PolicySettings:
     """Returns how an algorithm learns from rows of trajectories.
 
     Args:
       algorithm: Its config.
       minibatches: Optimizer steps of one epoch.
+      rewards: Names of the model's rewards; none where it has one.
     """
     return PolicySettings(
-        estimator=_estimator(algorithm),
+        estimator=_estimator(algorithm, rewards),
         loss=_loss(algorithm),
         normalise=isinstance(algorithm, Ppo | Appo) or (isinstance(algorithm, A2c) and algorithm.normalise_advantage),
         epochs=algorithm.epochs,
@@ -43,6 +46,7 @@ def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int) -> PolicyS
         running_scale=algorithm.scale_share if isinstance(algorithm, Marwil) else None,
         anchors=_anchors(algorithm),
         towards_target=isinstance(algorithm, AlphaZero),
+        heads=_heads(algorithm, rewards),
     )
 
 
@@ -51,18 +55,25 @@ def sequence_settings(algorithm: Sequential) -> SequenceSettings:
     return SequenceSettings(algorithm.sequence_ticks, algorithm.burn_in_ticks)
 
 
-def reward_settings(wanted: TrainInput) -> RewardSettings | None:
+def reward_settings(wanted: TrainInput, names: tuple[str, ...] = ()) -> RewardSettings | None:
     """Returns what becomes of the rewards of an input before it learns from them; None: nothing.
+
+    Args:
+      wanted: The input.
+      names: Of the model's rewards, which are told apart whatever becomes of them; none where it has one.
 
     Raises:
       PluginError: The hook that the config names cannot be made.
     """
-    rewards = wanted.rewards
-    if rewards is None:
+    if wanted.rewards is None and not names:
         return None
+    rewards = RewardsConfig() if wanted.rewards is None else wanted.rewards
     shaping = None if rewards.shaping is None else make_shaping(rewards.shaping.factory, rewards.shaping.kwargs)
     gamma = 1.0 if wanted.reward_gamma is None else wanted.reward_gamma  # Then nothing asks for it.
-    return RewardSettings(gamma, shaping, rewards.normalise, rewards.largest)
+    heads = wanted.algorithm.heads if isinstance(wanted.algorithm, OwnGames) and rewards.gamma is None else {}
+    gammas = [heads[name].gamma if name in heads else None for name in names]
+    own = tuple(gamma if one is None else one for one in gammas)
+    return RewardSettings(gamma, own, shaping, rewards.normalise, rewards.largest)
 
 
 def q_settings(algorithm: Dqn | Cql, minibatches: int) -> QSettings:
@@ -118,9 +129,28 @@ def target_settings(algorithm: FromTransitions) -> TargetSettings:
     return TargetSettings(algorithm.target_every_updates, algorithm.target_rate)
 
 
-def _estimator(algorithm: TrajectoryAlgorithm) -> Estimator:
+def _heads(algorithm: TrajectoryAlgorithm, rewards: tuple[str, ...]) -> Heads:
+    if not isinstance(algorithm, OwnGames):
+        return ()
+    return tuple(Head(name, algorithm.heads[name].weight) for name in rewards)
+
+
+def _estimator(algorithm: TrajectoryAlgorithm, rewards: tuple[str, ...]) -> Estimator:
+    if isinstance(algorithm, OwnGames) and rewards:
+        return PerHead(tuple(_of_one(_for_head(algorithm, algorithm.heads[name])) for name in rewards))
+    return _of_one(algorithm)
+
+
+def _for_head(algorithm: TrajectoryAlgorithm, head: ValueHead) -> TrajectoryAlgorithm:
+    """Returns an algorithm with the discounts of a head."""
+    mixing = "trace_lambda" if isinstance(algorithm, Traced) else "gae_lambda"
+    wanted = {"gamma": head.gamma, mixing: head.advantage_lambda}
+    return algorithm.model_copy(update={name: x for name, x in wanted.items() if x is not None})
+
+
+def _of_one(algorithm: TrajectoryAlgorithm) -> Estimator:
     found = _advantages(algorithm)
-    if isinstance(algorithm, Online):
+    if isinstance(algorithm, OwnGames):
         if algorithm.upgo_coef:
             found = Upgoing(found, algorithm.gamma, algorithm.upgo_coef)
         if algorithm.value_lambda is not None:

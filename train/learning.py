@@ -126,7 +126,7 @@ def make_learner(
       ValueError: The algorithm cannot train such a model.
     """
     learner = learner_of(wanted.algorithm, wanted.batch_rows, module, spec, stepper, workers, reduce_sum, teacher)
-    rewards = reward_settings(wanted)
+    rewards = reward_settings(wanted, spec.rewards)
     return learner if rewards is None else Rewarded(learner, spec, rewards, reduce_sum)
 
 
@@ -168,5 +168,5 @@ def learner_of(
             training = Training(module, spec, stepper, minibatches, workers, reduce_sum, sequences)
             return custom_learner(algorithm.factory, algorithm.kwargs, training)
         case _:
-            settings = policy_settings(algorithm, minibatches)
+            settings = policy_settings(algorithm, minibatches, spec.rewards)
             return PolicyLearner(module, spec, stepper, settings, workers, reduce_sum, teacher)

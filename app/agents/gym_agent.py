@@ -7,6 +7,7 @@ from pydantic import BaseModel, ConfigDict, field_validator
 
 from app.agents.agent import Agent, AgentContext, version_of_text, version_text
 from app.agents.json_arrays import everything_allowed, read_mask, read_observation, write_action
+from app.agents.json_rewards import named, read_reward
 from app.agents.unroll import Step
 from app.errors import BadPayloadError, ModelMismatchError, SparringError
 from app.models.distributions.action import draw
@@ -17,8 +18,6 @@ from app.wire.options import parse_options
 from app.wire.payload import Payload
 from app.wire.trees import Tree
 
-REWARD_MAX: Final = float(np.finfo(np.float32).max)
-"""Rewards are stored as float32; what is beyond would become infinite."""
 UNKNOWN_TICKS: Final = 2**20
 """Numbers left free where nobody knows how many ticks are missing: more than a game has between two snapshots."""
 
@@ -47,9 +46,9 @@ class GymAgent(Agent):
 
     A tick is ``{"observation": …, "reward": r, "action_mask": […]}``, where the reward is that of the previous action
     and the mask is optional; the answer is ``{"action": a}``. Observation, mask and action are lists and numbers, in
-    objects where the model has names for its parts. A stop is ``{"observation": final, "reward": r,
-    "terminated": bool, "truncated": bool}``, and it may hold the mask of the final observation. A start may carry
-    ``{"model_version": "1.57", "greedy": true}``.
+    objects where the model has names for its parts. Where it names rewards, ``r`` is an object with a number for each,
+    or a plain 0. A stop is ``{"observation": final, "reward": r, "terminated": bool, "truncated": bool}``, and it may
+    hold the mask of the final observation. A start may carry ``{"model_version": "1.57", "greedy": true}``.
     """
 
     options = GymOptions
@@ -73,6 +72,9 @@ class GymAgent(Agent):
         self._state: Any = first_state(self._spec)
         """The model's state behind the last tick, nested like the model's; None without one."""
         self._return = 0.0
+        """Of named rewards their sum."""
+        self._returns = dict.fromkeys(self._spec.rewards, 0.0)
+        """Of each reward that the model names."""
         self._ticks = 0
         self._acted = False
         """Whether an action still waits for its reward."""
@@ -142,6 +144,7 @@ class GymAgent(Agent):
             "pinned": version_text(self._pinned),
             "greedy": self._greedy,
             "return": self._return,
+            "returns": dict(self._returns),
             "ticks": self._ticks,
             "acted": self._acted,
             "whole": self._whole,
@@ -155,6 +158,7 @@ class GymAgent(Agent):
         self.context.rng.count = held["rng"]
         self.version = version_of_text(held["version"])
         self._greedy, self._return, self._ticks = held["greedy"], held["return"], held["ticks"]
+        self._returns = dict(held["returns"])
         self._acted, self._whole = held["acted"], held["whole"]
         states = self._spec.states  # What was packed is read-only, which torch does not know.
         self._state = states.unflatten([np.array(leaf) for leaf in states.flatten(held["state"])])
@@ -182,17 +186,21 @@ class GymAgent(Agent):
             self._unroll.cut(_end(terminated), observation, mask)
         if (terminated or truncated) and self._whole:
             self.context.report(self._return, self._ticks)
+            for name, returned in self._returns.items():
+                self.context.measure(f"return/{name}", returned)
 
     def _take_reward(self, payload: dict[str, Any]) -> None:
-        reward = payload.get("reward", 0.0)
-        if not isinstance(reward, int | float) or isinstance(reward, bool) or not abs(reward) <= REWARD_MAX:
-            raise BadPayloadError(f"reward is {reward!r}; allowed is a number up to ±{REWARD_MAX:g}")
+        reward = read_reward(payload.get("reward", 0.0), self._spec)
         if self._acted:  # The first tick of an episode has no action to reward.
             self._acted = False
-            self._return += reward
-            self.context.board.put("reward", reward)
+            total = reward if isinstance(reward, float) else float(reward.sum())
+            self._return += total
+            self.context.board.put("reward", total)
+            for name, part in named(self._spec, reward):
+                self._returns[name] += part
+                self.context.board.put(f"reward/{name}", part)
             if self._unroll is not None:
-                self._unroll.reward(float(reward))
+                self._unroll.reward(reward)
 
 
 def _end(terminated: bool) -> RowKind:

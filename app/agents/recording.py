@@ -5,7 +5,7 @@ from typing import Any, Final, cast
 
 from app.agents.unroll import Row, Step, Unroll
 from app.seeding import derive
-from app.types import RowKind
+from app.types import Amount, RowKind
 from app.wire.trees import Tree
 
 RECORDING: Final = "recording"
@@ -45,7 +45,7 @@ class RecordedUnroll(Unroll):
         """Returns the one that records."""
         return self._recording
 
-    def reward(self, reward: float) -> None:
+    def reward(self, reward: Amount) -> None:
         """Completes the pending row."""
         self._learning.reward(reward)
         self._recording.reward(reward)

@@ -60,9 +60,10 @@ class SearchModel(ModelAround, Generic[S]):
         Raises:
           SparringError: The model is no policy of one choice, or carries a state.
         """
-        if not isinstance(model.spec.action, Categorical) or len(model.spec.states) or len(model.spec.inputs) != 1:
+        spec = model.spec
+        if not isinstance(spec.action, Categorical) or len(spec.states) or len(spec.inputs) != 1 or spec.rewards:
             raise SparringError(
-                f"a search needs a model of one observation, one choice and no state; this one is {model.spec}"
+                f"a search needs a model of one observation, one choice, one reward and no state; this one is {spec}"
             )
         super().__init__(model)
         self._position = position

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple, Protocol, cast
 import numpy as np
 
 from app.models.question import Decision
-from app.types import RowKind, Version
+from app.types import Amount, RowKind, Version
 from app.wire.trees import Tree
 
 
@@ -29,9 +29,9 @@ class Row(NamedTuple):
     action: Any
     action_mask: Any
     state: Any
-    reward: float
+    reward: Amount
     log_prob: float
-    value: float
+    value: Amount
     kind: int
     weight: float
     generation: int
@@ -92,7 +92,7 @@ class Unroll:
         """Returns what still collects where actions are not drawn from the policy; None: learning would be wrong."""
         return None
 
-    def reward(self, reward: float) -> None:
+    def reward(self, reward: Amount) -> None:
         """Completes the pending row with the reward of its action; without one there is nothing to do."""
         if self._pending is None:
             return
@@ -145,9 +145,9 @@ class Unroll:
                     self._watch.completed(-1 if rows else -2)
         if rows:
             last = rows[-1]
-            nothing = Decision(last.action, 0.0, 0.0, Version(last.generation, last.version))
+            nothing = Decision(last.action, 0.0, _none_of(last.value), Version(last.generation, last.version))
             allowed = everything_like(last.action_mask) if mask is None else mask
-            end = self._row(Step(observation, allowed, nothing, state), 0.0, kind)
+            end = self._row(Step(observation, allowed, nothing, state), _none_of(last.reward), kind)
             rows.append(end._replace(tick=last.tick + 1))
             self._emit(rows)
 
@@ -181,7 +181,7 @@ class Unroll:
             decision = Decision(action, log_prob, value, Version(generation, number), after, target)
             self._pending = Step(observation, mask, decision, state)
 
-    def _row(self, step: Step, reward: float, kind: RowKind) -> Row:
+    def _row(self, step: Step, reward: Amount, kind: RowKind) -> Row:
         action, log_prob, value, version, _, target = step.decision
         weight = 1.0 if kind is RowKind.STEP else 0.0
         return Row(
@@ -197,6 +197,11 @@ def everything_like(mask: Any) -> Any:
     if isinstance(mask, tuple):
         return tuple(everything_like(part) for part in mask)
     return None if mask is None else np.ones_like(mask)
+
+
+def _none_of(amount: Amount) -> Amount:
+    """Returns nothing, of the same shape."""
+    return np.zeros_like(amount) if isinstance(amount, np.ndarray) else 0.0
 
 
 def _column(values: list[Any]) -> Tree:

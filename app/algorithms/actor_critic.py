@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from torch import Tensor
 
-from app.algorithms.worth import Worth, check_rows
+from app.algorithms.worth import Worth, check_rows, over_heads
 
 
 class ActorCriticLoss(NamedTuple):
@@ -35,13 +35,13 @@ class ActorCritic:
         Args:
           log_prob: Log-probability of the taken actions under the current policy, [B].
           entropy: Entropy of the current policy, [B].
-          value: Current values, [B].
+          value: Current values, [B], or [B, heads] of named rewards.
           worth: What was done, [B].
 
         Raises:
           ValueError: The shapes differ.
         """
-        check_rows(log_prob, entropy, value, *worth)
+        check_rows(log_prob, entropy, value, worth)
         policy_loss = -(worth.weight * log_prob * worth.advantage.detach()).sum()
         return with_critic(policy_loss, entropy, value, worth, (self.value_coef, self.entropy_coef))
 
@@ -54,12 +54,13 @@ def with_critic(
     Args:
       policy_loss: Summed over the rows that count, a scalar.
       entropy: Entropy of the current policy, [B].
-      value: Current values, [B].
+      value: Current values, [B], or [B, heads] of named rewards.
       worth: What was done, [B].
       coefs: Weights of half the squared error and of the entropy.
     """
     value_coef, entropy_coef = coefs
-    value_loss = 0.5 * (worth.weight * (value - worth.target_value.detach()).square()).sum()
+    squares = over_heads((value - worth.target_value.detach()).square())
+    value_loss = 0.5 * (worth.weight * squares).sum()
     entropy_sum = (worth.weight * entropy).sum()
     total = policy_loss + value_coef * value_loss - entropy_coef * entropy_sum
     return ActorCriticLoss(total, policy_loss, value_loss, entropy_sum)

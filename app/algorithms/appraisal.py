@@ -9,9 +9,10 @@ import torch
 from torch import Tensor, nn
 
 from app.algorithms.descent import ReduceSum
-from app.algorithms.estimators import Estimate, Estimator, Played
+from app.algorithms.estimators import Estimator, Played
 from app.algorithms.normalising import value_scale
 from app.algorithms.policy_batch import Known, PolicyBatch
+from app.algorithms.value_heads import Heads, columns, told, weighted
 from app.algorithms.worth import Worth
 
 TINY = 1e-8
@@ -29,6 +30,8 @@ class AppraisalSettings:
     running_scale: float | None = None
     """Share of each batch in the running mean square that advantages are divided by the root of; None divides by
     nothing."""
+    heads: Heads = ()
+    """Named rewards, whose values and targets are [N, heads]; none where there is one reward."""
 
 
 class Appraised(NamedTuple):
@@ -36,8 +39,8 @@ class Appraised(NamedTuple):
 
     worth: Worth
     """Values, their targets and advantages are divided by ``value_unit``."""
-    value_unit: float
-    """What the network's values are divided by; 1 where they have no scale of their own."""
+    value_unit: Tensor
+    """What the network's values are divided by, one number or [heads]; 1 where they have no scale of their own."""
     metrics: dict[str, float]
 
 
@@ -64,14 +67,19 @@ class Appraisal:
         value, weight = known.value.float().cpu(), batch["weight"].cpu()
         log_ratio = _log_ratio(played, known) if self._settings.estimator.wants_log_ratio else None
         estimate = self._settings.estimator(Played(batch["reward"].cpu(), batch["kind"].cpu(), value, log_ratio))
-        unit = self._unit(estimate.target_value, weight)
-        scaled = Estimate(*(x / (unit or 1.0) for x in estimate))
-        value = value / (unit or 1.0)
-        advantage, explained = self._advantage(scaled, value, weight > 0)
-        told = {"explained_variance": explained} | ({} if unit is None else {"value_deviation": unit})
+        heads = self._settings.heads
+        deviation = self._deviation(estimate.target_value, weight)
+        unit = torch.ones(len(heads) or 1) if deviation is None else deviation
+        of_values = unit if heads else unit[0]
+        advantage = weighted(estimate.advantage, heads) / self._advantage_unit(unit)
+        target, value = estimate.target_value / of_values, value / of_values
+        advantage, explained = self._scaled(advantage, target, value, weight > 0)
+        metrics = told("explained_variance", explained, heads)
+        if deviation is not None:
+            metrics |= told("value_deviation", deviation, heads)
         device = batch["reward"].device
-        advantage, target, value = (x.to(device) for x in (advantage, scaled.target_value, value))
-        return Appraised(Worth(batch["log_prob"], advantage, target, batch["weight"], value), unit or 1.0, told)
+        advantage, target, value, of_values = (x.to(device) for x in (advantage, target, value, of_values))
+        return Appraised(Worth(batch["log_prob"], advantage, target, batch["weight"], value), of_values, metrics)
 
     def state_dict(self) -> dict[str, Tensor]:
         """Returns the running scale of advantages, where there is one."""
@@ -81,23 +89,29 @@ class Appraisal:
         """Takes what ``state_dict`` returned, out of a learner's whole state."""
         self._mean_square = state.get("advantage_mean_square", self._mean_square).clone()
 
-    def _unit(self, target: Tensor, weight: Tensor) -> float | None:
-        """Shows the returns to what scales the value and returns their deviation; None where there is no such."""
+    def _deviation(self, target: Tensor, weight: Tensor) -> Tensor | None:
+        """Shows the returns to what scales the value and returns their deviation, [heads]; None where nothing does."""
         scale = value_scale(self._module)
         if scale is None:
             return None
         scale.observe(self._reduce_sum(scale.moments(target, weight)))
         return scale.deviation
 
-    def _advantage(self, estimate: Estimate, value: Tensor, counted: Tensor) -> tuple[Tensor, float]:
-        """Returns the advantages at their wanted scale, and how much of the returns the value explains."""
+    def _advantage_unit(self, unit: Tensor) -> Tensor:
+        """Returns what advantages are divided by: the largest deviation that their weighted sum may have."""
+        weights = [abs(one.weight) for one in self._settings.heads]
+        return unit @ torch.tensor(weights) if weights else unit[0]
+
+    def _scaled(self, advantage: Tensor, target: Tensor, value: Tensor, counted: Tensor) -> tuple[Tensor, Tensor]:
+        """Returns the advantages at their wanted scale, and how much of the returns each value explains, [heads]."""
         # In float64: in float32 nothing would be left of a small spread around a large mean.
-        a, t, v = (x[counted].double() for x in (estimate.advantage, estimate.target_value, value))
-        moments = torch.stack([torch.ones_like(a), a, a.square(), t, t.square(), (t - v).square()]).sum(1)
-        count, mean, square, target_mean, target_square, unexplained = _means(self._reduce_sum(moments))
-        variance = max(target_square - target_mean**2, 0.0)
-        explained = 1 - unexplained / variance if count and variance > 0 else 0.0
-        advantage = estimate.advantage
+        a, t, v = advantage[counted].double(), *(columns(x[counted]).double() for x in (target, value))
+        wanted = [torch.ones_like(a), a, a.square(), *t.T, *t.square().T, *(t - v).square().T]
+        count, *means = _means(self._reduce_sum(torch.stack(wanted).sum(1)))
+        mean, square = means[:2]
+        target_mean, target_square, unexplained = torch.tensor(means[2:], dtype=torch.float64).reshape(3, -1)
+        variance = (target_square - target_mean.square()).clamp(min=0.0)
+        explained = torch.where(variance > 0, 1 - unexplained / variance, 0.0)
         if self._settings.normalise:
             advantage = (advantage - mean) / (math.sqrt(max(square - mean**2, 0.0)) + TINY)
         if self._settings.running_scale is not None:

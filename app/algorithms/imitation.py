@@ -33,13 +33,13 @@ class Cloning:
         Args:
           log_prob: Log-probability of the recorded actions under the current policy, [B].
           entropy: Entropy of the current policy, [B].
-          value: Current values, [B].
+          value: Current values, [B], or [B, heads] of named rewards.
           worth: What was done, [B].
 
         Raises:
           ValueError: The shapes differ.
         """
-        check_rows(log_prob, entropy, value, *worth)
+        check_rows(log_prob, entropy, value, worth)
         better = advantage_weights(worth.advantage, self.advantage_scale, self.largest_weight)
         policy_loss = behaviour_cloning_loss(log_prob, worth.weight * better)
         return with_critic(policy_loss, entropy, value, worth, (self.value_coef, self.entropy_coef))

@@ -17,7 +17,8 @@ from app.algorithms.normalising import observe, unwrapped
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.policy_batch import PolicyBatch, Said
 from app.algorithms.stepper import Stepper
-from app.algorithms.worth import PolicyLoss
+from app.algorithms.value_heads import Heads
+from app.algorithms.worth import PolicyLoss, Worth
 from app.models.spec import ModelSpec
 
 __all__ = ["PolicyLearner", "PolicySettings", "ReduceSum", "policy_problem"]
@@ -50,6 +51,8 @@ class PolicySettings:
     """Which policies it is kept near."""
     towards_target: bool = False
     """Whether the policy learns the rows' ``policy_target`` in place of the action that was taken."""
+    heads: Heads = ()
+    """What each of the rewards counts that the model names; none where there is one."""
 
 
 def policy_problem(spec: ModelSpec, *, towards_target: bool = False) -> str | None:
@@ -92,6 +95,8 @@ class PolicyLearner:
           ValueError: It cannot learn such a model.
         """
         problem = policy_problem(spec, towards_target=settings.towards_target)
+        if problem is None and spec.rewards != tuple(one.name for one in settings.heads):
+            problem = f"it names the rewards {spec.rewards}, the settings those of {settings.heads}"
         if problem is None and len(spec.states) and settings.sequences is None:
             problem = "it carries a state, and the settings do not say how its trajectories are cut"
         if problem:
@@ -103,7 +108,7 @@ class PolicyLearner:
         self._settings = settings
         self._workers = workers
         self._reduce_sum = reduce_sum
-        appraised = AppraisalSettings(settings.estimator, settings.normalise, settings.running_scale)
+        appraised = AppraisalSettings(settings.estimator, settings.normalise, settings.running_scale, settings.heads)
         self._appraisal = Appraisal(module, appraised, reduce_sum)
         self._updates = 0
         """By which the weight of a teacher falls."""
@@ -165,6 +170,8 @@ class PolicyLearner:
         """Returns the sums of a minibatch by name."""
         worth, value = given.appraised.worth.at(said.rows), said.value / given.appraised.value_unit
         terms = self._settings.loss(self._likelihood(given.played, said), said.entropy, value, worth)._asdict()
+        if self._settings.heads:
+            terms |= _errors(value, worth, self._settings.heads)
         more = self._anchors.terms(given.answered, given.played, said, self._updates)
         return terms | more | ({"total": terms["total"] + more["anchor"]} if more else {})
 
@@ -181,6 +188,13 @@ class PolicyLearner:
             return False
         divergence = float(self._reduce_sum(terms["kl"].detach().cpu().double())) / size
         return divergence > KL_STOP_FACTOR * largest
+
+
+def _errors(value: Tensor, worth: Worth, heads: Heads) -> dict[str, Tensor]:
+    """Returns the squared errors of the values of each head, summed over the rows of a minibatch."""
+    squares = (value.detach() - worth.target_value).square()
+    sums = (worth.weight[:, None] * squares).sum(0)
+    return {f"value_error/{one.name}": x for one, x in zip(heads, sums, strict=True)}
 
 
 class _Given(NamedTuple):

@@ -45,14 +45,14 @@ class ScalesValue(Protocol):
     """What a network has as its attribute ``value`` where PopArt learns it; its state is part of the weights."""
 
     @property
-    def deviation(self) -> float:
-        """Deviation of the returns, as far as is known."""
+    def deviation(self) -> Tensor:
+        """Deviation of the returns, as far as is known, on the CPU, [heads]."""
 
     def moments(self, target: Tensor, weight: Tensor) -> Tensor:
         """Returns sums over the rows that count, which may be added up over workers.
 
         Args:
-          target: Value targets at the scale of the rewards, [N].
+          target: Value targets at the scale of the rewards, [N], or [N, heads].
           weight: 0 for rows that do not count, [N].
         """
 

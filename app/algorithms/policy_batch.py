@@ -21,7 +21,7 @@ class Said(NamedTuple):
     entropy: Tensor
     """[M]."""
     value: Tensor
-    """[M]."""
+    """[M], or [M, heads] of named rewards."""
     dist_inputs: list[Tensor]
     """Inputs of the action's distribution by leaves, each [M, …]."""
 
@@ -32,7 +32,7 @@ class Known(NamedTuple):
     dist_inputs: list[Tensor]
     """Inputs of the action's distribution by leaves, each [N, …]."""
     value: Tensor
-    """[N]."""
+    """[N], or [N, heads] of named rewards."""
 
 
 class PolicyBatch:

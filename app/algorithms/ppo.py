@@ -9,7 +9,7 @@ from typing import NamedTuple
 import torch
 from torch import Tensor
 
-from app.algorithms.worth import Worth, check_rows
+from app.algorithms.worth import Worth, check_rows, over_heads
 
 
 class PpoLoss(NamedTuple):
@@ -46,13 +46,13 @@ class ClippedPolicy:
         Args:
           log_prob: Log-probability of the taken actions under the current policy, [B].
           entropy: Entropy of the current policy, [B].
-          value: Current values, [B].
+          value: Current values, [B], or [B, heads] of named rewards.
           worth: What was done, [B].
 
         Raises:
           ValueError: The shapes differ.
         """
-        check_rows(log_prob, entropy, value, *worth)
+        check_rows(log_prob, entropy, value, worth)
         log_ratio = log_prob - worth.behaviour_log_prob
         ratio = log_ratio.exp()
         clipped_ratio = ratio.clamp(1 - self.clip_epsilon, 1 + self.clip_epsilon)
@@ -74,8 +74,8 @@ class ClippedPolicy:
         """Returns the squared errors of the values, the larger of the clipped and the free one, [B]."""
         squares = (value - worth.target_value).square()
         if self.value_clip is None:
-            return squares
+            return over_heads(squares)
         if worth.value_before is None:
             raise ValueError("a clipped value needs the values before the update, got none")
         near = worth.value_before + (value - worth.value_before).clamp(-self.value_clip, self.value_clip)
-        return torch.maximum(squares, (near - worth.target_value).square())
+        return over_heads(torch.maximum(squares, (near - worth.target_value).square()))

@@ -16,18 +16,20 @@ class Moves(NamedTuple):
     observation: Any
     action: Any
     reward: Tensor
-    """Reward of the action, float [M]."""
+    """Reward of the action, float [M]; [M, rewards] where the model names rewards."""
     next_observation: Any
     """The state reached, also where the game ended with it."""
     terminated: Tensor
     """Whether nothing follows, bool [M]."""
+    rewards: tuple[str, ...] = ()
+    """Names of the columns of ``reward``; none where there is one reward."""
 
 
 class Shaping(Protocol):
     """Changes rewards."""
 
     def __call__(self, moves: Moves) -> Tensor:
-        """Returns the rewards that are learned from, float [M]."""
+        """Returns the rewards that are learned from, in the shape of ``moves.reward``."""
 
 
 class Potential:
@@ -37,13 +39,14 @@ class Potential:
     the end of a game.
     """
 
-    def __init__(self, potential: str, gamma: float) -> None:
+    def __init__(self, potential: str, gamma: float, reward: str | None = None) -> None:
         """Finds the potential.
 
         Args:
           potential: Import path of a function from an observation, nested like the model's and each leaf [M, …], to its
             potential, float [M].
-          gamma: Discount per tick, that of the algorithm.
+          gamma: Discount per tick, that of the algorithm, or of the reward's head.
+          reward: Which of several rewards it is added to; None where there is one.
 
         Raises:
           PluginError: There is no such function.
@@ -53,11 +56,23 @@ class Potential:
             raise PluginError(f"{potential!r} is not callable, it is a {type(found).__name__}")
         self._potential = cast("Callable[[Any], Tensor]", found)
         self._gamma = gamma
+        self._reward = reward
 
     def __call__(self, moves: Moves) -> Tensor:
-        """Returns rewards and gains, [M]."""
+        """Returns rewards and gains.
+
+        Raises:
+          ValueError: The model does not name the reward, or names several and none is chosen.
+        """
         before, after = self._potential(moves.observation), self._potential(moves.next_observation)
-        return moves.reward + self._gamma * torch.where(moves.terminated, 0.0, after) - before
+        gain = self._gamma * torch.where(moves.terminated, 0.0, after) - before
+        if self._reward is None and not moves.rewards:
+            return moves.reward + gain
+        if self._reward not in moves.rewards:
+            allowed = ", ".join(moves.rewards) or "null"
+            raise ValueError(f"reward of a potential is {self._reward!r}; allowed is {allowed}")
+        here = torch.tensor([name == self._reward for name in moves.rewards], device=gain.device)
+        return moves.reward + gain[:, None] * here
 
 
 def make_shaping(factory: str, kwargs: Mapping[str, Any]) -> Shaping:

@@ -6,7 +6,7 @@ from torch import Tensor
 
 
 class Worth(NamedTuple):
-    """What was done and what it was worth, all [B]; nothing is differentiated through them."""
+    """What was done and what it was worth, [B]; values of named rewards are [B, heads]. None has a gradient."""
 
     behaviour_log_prob: Tensor
     """Log-probability of the action under the policy that took it."""
@@ -41,12 +41,21 @@ class PolicyLoss(Protocol):
         """Returns named sums over the rows that count."""
 
 
-def check_rows(*columns: Tensor | None) -> None:
-    """Does nothing where all columns that are there have one shape [B].
+def check_rows(log_prob: Tensor, entropy: Tensor, value: Tensor, worth: Worth) -> None:
+    """Does nothing where all columns have one shape [B], and those of values one shape [B] or [B, heads].
 
     Raises:
       ValueError: They have not.
     """
-    shapes = {tuple(x.shape) for x in columns if x is not None}
-    if len(shapes) != 1 or len(next(iter(shapes))) != 1:
-        raise ValueError(f"a policy loss needs one shape [B], got {sorted(shapes)}")
+    rows = (log_prob, entropy, worth.behaviour_log_prob, worth.advantage, worth.weight)
+    values = [x for x in (value, worth.target_value, worth.value_before) if x is not None]
+    shapes, of_values = {tuple(x.shape) for x in rows}, {tuple(x.shape) for x in values}
+    if len(shapes | {x.shape[:1] for x in values}) != 1 or log_prob.ndim != 1:
+        raise ValueError(f"a policy loss needs one shape [B], got {sorted(shapes | of_values)}")
+    if len(of_values) != 1 or value.ndim > 2:  # noqa: PLR2004  # Rows and heads.
+        raise ValueError(f"a value loss needs one shape [B] or [B, heads], got {sorted(of_values)}")
+
+
+def over_heads(x: Tensor) -> Tensor:
+    """Returns the sum over the heads of each row, [B], for [B] or [B, heads]."""
+    return x if x.ndim == 1 else x.sum(-1)

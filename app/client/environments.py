@@ -18,6 +18,9 @@ VECTORISED = frozenset({"CartPole-v1"})
 FEWEST_FOR_VECTOR = 8
 """From so many games on it is."""
 
+Reward = float | Mapping[str, float]
+"""A number, or several by name."""
+
 ActionReader = Callable[[object], object]
 """Turns the JSON of an action into what an environment takes."""
 
@@ -38,7 +41,7 @@ class Environments(Protocol):
         """Choices that each slot's newest observation allows; None where all are."""
 
     @property
-    def rewards(self) -> Sequence[float]:
+    def rewards(self) -> Sequence[Reward]:
         """Reward of each slot's newest step."""
 
     @property
@@ -63,14 +66,15 @@ class Environments(Protocol):
 class SeparateEnvironments:
     """One environment a slot: every episode has its own seed, any Gymnasium id will do.
 
-    What an environment allows is what its info says under ``action_mask``.
+    What an environment allows is what its info says under ``action_mask``; of several rewards, each is what it says by
+    name under ``rewards``.
     """
 
     def __init__(self, env_id: str, slots: int) -> None:
         self._envs = [_make(env_id) for _ in range(slots)]
         self.observations: list[object] = [None] * slots
         self.action_masks: list[object] = [None] * slots
-        self.rewards = [0.0] * slots
+        self.rewards: list[Reward] = [0.0] * slots
         self.terminated = [False] * slots
         self.truncated = [False] * slots
         self.read_action = action_reader(self._envs[0].action_space)
@@ -86,7 +90,7 @@ class SeparateEnvironments:
         for slot, action in actions.items():
             observation, reward, terminated, truncated, info = self._envs[slot].step(action)
             self.observations[slot], self.action_masks[slot] = observation, info.get("action_mask")
-            self.rewards[slot] = float(reward)
+            self.rewards[slot] = reward_of(float(reward), info)
             self.terminated[slot] = bool(terminated)
             self.truncated[slot] = bool(truncated)
 
@@ -106,7 +110,7 @@ class VectorEnvironments:
         observations, _ = self._envs.reset(seed=seed)
         self.observations: Sequence[object] = observations
         self.action_masks: Sequence[object] = [None] * slots
-        self.rewards: Sequence[float] = [0.0] * slots
+        self.rewards: Sequence[Reward] = [0.0] * slots
         self.terminated: Sequence[bool] = [False] * slots
         self.truncated: Sequence[bool] = [False] * slots
         self._fresh = [True] * slots
@@ -123,6 +127,12 @@ class VectorEnvironments:
         self._fresh = [a or b for a, b in zip(self.terminated, self.truncated, strict=True)]
         self.observations, rewards, terminated, truncated, _ = self._envs.step(self._actions)
         self.rewards, self.terminated, self.truncated = rewards.tolist(), terminated.tolist(), truncated.tolist()
+
+
+def reward_of(reward: float, info: Mapping[str, Any]) -> Reward:
+    """Returns what a step brought: the named rewards of its info where there are some, else the number."""
+    named = info.get("rewards")
+    return reward if named is None else {str(name): float(x) for name, x in named.items()}
 
 
 def make_environments(env_id: str, slots: int, seed: int, *, seeded_episodes: bool) -> Environments:

@@ -5,7 +5,7 @@ from copy import deepcopy
 from dataclasses import dataclass
 from itertools import count
 
-from app.client.environments import ActionReader, BadActionError, Environments
+from app.client.environments import ActionReader, BadActionError, Environments, Reward
 from app.client.errors import StepFailedError
 from app.client.result import Scores
 from app.client.steps import StepItem
@@ -24,15 +24,15 @@ class Game:
       session: Id of the session, used for this game alone.
       episode: Index of the episode, which with the run's seed makes its seed.
       next_seq: ``seq`` of the next step.
-      reward: Reward of the newest action, until a tick or stop has reported it.
-      episode_return: Sum of the rewards so far.
+      reward: Reward of the newest action, until a tick or stop has reported it; of several named ones, each by name.
+      episode_return: Sum of the rewards so far, of named ones the sum of all.
       over: The environment has ended the episode: its stop is due.
     """
 
     session: str
     episode: int
     next_seq: int = FIRST_SEQ
-    reward: float = 0.0
+    reward: Reward = 0.0
     episode_return: float = 0.0
     over: bool = False
 
@@ -51,10 +51,10 @@ class Game:
         ended = {"reward": self._reported_reward(), "terminated": terminated, "truncated": truncated}
         return self._item(STOP, {**seen, **ended})
 
-    def rewarded(self, reward: float, over: bool) -> None:
+    def rewarded(self, reward: Reward, over: bool) -> None:
         """Takes in what the newest action brought."""
         self.reward = reward
-        self.episode_return += reward
+        self.episode_return += sum(reward.values()) if isinstance(reward, Mapping) else reward
         self.over = over
 
     def _item(self, kind: str, body: object) -> StepItem:
@@ -62,7 +62,7 @@ class Game:
         self.next_seq = seq + 1
         return {"session": self.session, "kind": kind, "seq": seq, "body": body}
 
-    def _reported_reward(self) -> float:
+    def _reported_reward(self) -> Reward:
         reward, self.reward = self.reward, 0.0
         return reward
 

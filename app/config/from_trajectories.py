@@ -59,15 +59,24 @@ class Teacher(Config):
         return reference
 
 
-class Online(FromTrajectories):
+class ValueHead(Config):
+    """What one of several named rewards counts."""
+
+    weight: float = Field(1.0, allow_inf_nan=False)
+    """Weight of its advantage in the policy's; 0: its value is learned, and moves nothing."""
+
+    gamma: float | None = Field(None, gt=0, le=1)
+    """Discount per tick; null: the algorithm's."""
+
+    advantage_lambda: float | None = Field(None, ge=0, le=1)
+    """In place of the algorithm's ``gae_lambda`` or ``trace_lambda``; null: that one."""
+
+
+class OwnGames(FromTrajectories):
     """What the algorithms share whose rows the model's own games brought."""
 
-    teacher: Teacher | None = None
-    """Policy that this one is kept near; null: none."""
-
-    first_policy_coef: float = Field(0.0, ge=0)
-    """Weight of the divergence from the policy that training began with, KL(policy ‖ first policy), so that it does not
-    wander off; a run that goes on keeps the first one. 0 adds none."""
+    heads: dict[str, ValueHead] = {}
+    """Of a model that names its rewards: what each counts, by name, all of them. Empty where there is one reward."""
 
     value_lambda: float | None = Field(None, ge=0, le=1)
     """Mixing of one-step (0) and Monte Carlo (1) returns in the targets of the value, where it is to be another one
@@ -77,3 +86,21 @@ class Online(FromTrajectories):
     upgo_coef: float = Field(0.0, ge=0)
     """Weight of upgoing advantages (Vinyals et al., 2019) on top of the others: they follow what happened for as long
     as it went better than expected. 0 adds none."""
+
+    @field_validator("heads")
+    @classmethod
+    def _move_the_policy(cls, heads: dict[str, ValueHead]) -> dict[str, ValueHead]:
+        if heads and all(head.weight == 0 for head in heads.values()):
+            raise ValueError("all weights are 0, so nothing would move the policy; allowed is one that is not 0")
+        return heads
+
+
+class Online(OwnGames):
+    """What the algorithms share that may be kept near another policy."""
+
+    teacher: Teacher | None = None
+    """Policy that this one is kept near; null: none."""
+
+    first_policy_coef: float = Field(0.0, ge=0)
+    """Weight of the divergence from the policy that training began with, KL(policy ‖ first policy), so that it does not
+    wander off; a run that goes on keeps the first one. 0 adds none."""

@@ -19,7 +19,7 @@ class PolicyOutput(NamedTuple):
     dist_inputs: Any
     """Inputs of the action's distribution, such as logits; nested like the spec's action, each leaf [B, inputs]."""
     value: Tensor
-    """Expected return, [B]."""
+    """Expected return, [B]; where the spec names rewards, that of each, [B, rewards]."""
     state: Any = None
     """State after this tick, nested like the spec's state, each leaf [B, …]; None without one."""
 

@@ -14,7 +14,7 @@ from app.models.distributions.distribution import Mask
 from app.models.masks import Masks, fitting_masks, stacked_masks
 from app.models.spec import ArraySpec, ModelSpec
 from app.nested import Nested, Structure
-from app.types import Version
+from app.types import Amount, Version
 
 _ARRAYS: Final = (np.ndarray, np.generic)  # A scalar's row of a batch is no array.
 
@@ -46,7 +46,7 @@ class Decision(NamedTuple):
     action: Any
     """Nested like the model's action: a whole number for a choice, an array where the action is one."""
     log_prob: float
-    value: float
+    value: Amount
     version: Version
     state: Any = None
     """State after this tick, nested like the model's; None without one."""
@@ -126,7 +126,7 @@ def decisions(
     Args:
       spec: The policy's.
       questions: One a row.
-      outputs: The network's answer by leaves, inputs of the distribution [B, …] and then the value [B].
+      outputs: The network's answer by leaves: inputs of the distribution, and behind them the value, each [B, …].
       states: Next state by leaves, [B, …].
       version: Who answered.
     """
@@ -141,12 +141,14 @@ def decisions(
     )
     actions = spec.actions.rows([_items(leaf) for leaf in whole.actions])
     following = spec.states.rows([_kept(leaf) for leaf in states]) if states else repeat(None)
-    numbers = whole.log_probs.tolist(), value.tolist()
-    found: list[Decision | ValueError] = list(map(Decision, actions, *numbers, repeat(version), following))
-    if not math.isfinite(sum(map(sum, numbers))):
-        for row, (log_prob, worth) in enumerate(zip(*numbers, strict=True)):
+    log_probs = whole.log_probs.tolist()
+    values = _items(value)
+    found: list[Decision | ValueError] = list(map(Decision, actions, log_probs, values, repeat(version), following))
+    sums = values if value.ndim == 1 else value.sum(1).tolist()
+    if not math.isfinite(sum(log_probs) + sum(sums)):
+        for row, (log_prob, worth) in enumerate(zip(log_probs, sums, strict=True)):
             if not math.isfinite(log_prob + worth):
-                found[row] = ValueError(f"the network's log-probability is {log_prob:g} and its value {worth:g}")
+                found[row] = ValueError(f"the network's log-probability is {log_prob:g} and its value {values[row]}")
     for leaf, path in zip(states, spec.states.paths, strict=True):
         finite = np.isfinite(leaf)
         if not finite.all():
@@ -162,7 +164,7 @@ def _misfit(name: str, leaf: ArraySpec, array: Any, batch: int) -> str:
 
 
 def _items(leaf: NDArray[np.generic]) -> Sequence[Any]:
-    """Returns the actions of one leaf: plain numbers, or an array each."""
+    """Returns the rows of one leaf: plain numbers, or an array each."""
     return leaf.tolist() if leaf.ndim == 1 else list(leaf)
 
 

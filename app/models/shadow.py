@@ -10,7 +10,7 @@ from app.models.engine import Engine
 from app.models.question import Decision, Prepared, Question, decisions, prepare, stacked
 from app.nested import Structure
 from app.releases.statistics import ShadowStatistics
-from app.types import SessionId
+from app.types import Amount, SessionId
 
 WAITING_MAX: Final = 256
 """Samples that may wait for the shadow in one replica; a further one is dropped and counted."""
@@ -28,7 +28,7 @@ class Sample(NamedTuple):
     """How often the session had asked before; only the shadow of a recurrent model looks at it."""
     question: Question
     action: Any
-    value: float
+    value: Amount
 
 
 class Tap:
@@ -111,7 +111,9 @@ class Shadow:
                 total += ShadowStatistics(failed=1)
                 continue
             agreed = same_action(spec.actions, sample.action, decision.action)
-            total += ShadowStatistics(1, int(agreed), value_difference=abs(sample.value - decision.value))
+            total += ShadowStatistics(
+                1, int(agreed), value_difference=float(np.abs(sample.value - decision.value).max())
+            )
             if len(spec.states):
                 self._keep(sample, decision.state)
         return total

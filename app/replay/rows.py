@@ -15,7 +15,8 @@ def row_dtypes(spec: ModelSpec) -> dict[str, tuple[np.dtype[np.generic], tuple[i
     ``weight`` is 1 for a step to learn from and 0 for a bootstrap row; ``episode`` and ``tick`` make a row unique;
     ``action_mask`` is 1 where the choice was allowed; ``state`` is that before the tick; ``policy_target``, where the
     spec announces it, is how probable each choice ought to be, and 0 throughout where no search judged the row. Where
-    observation, action or state are nested, each leaf is a column of its own, such as ``observation/units``.
+    observation, action or state are nested, each leaf is a column of its own, such as ``observation/units``. Where the
+    spec names rewards, ``reward`` and ``value`` have a number for each, in its order.
     """
     scalar: tuple[int, ...] = ()
     return {
@@ -23,9 +24,9 @@ def row_dtypes(spec: ModelSpec) -> dict[str, tuple[np.dtype[np.generic], tuple[i
         **_dtypes("action", spec.actions),
         **{name: (np.dtype(np.uint8), (choices,)) for name, choices in mask_columns(spec).items()},
         **_dtypes("state", spec.states),
-        "reward": (np.dtype(np.float32), scalar),
+        "reward": (np.dtype(np.float32), spec.reward_shape),
         "log_prob": (np.dtype(np.float32), scalar),
-        "value": (np.dtype(np.float32), scalar),
+        "value": (np.dtype(np.float32), spec.reward_shape),
         "kind": (np.dtype(np.int8), scalar),
         "weight": (np.dtype(np.float32), scalar),
         "generation": (np.dtype(np.int32), scalar),

@@ -170,5 +170,5 @@ async def test_an_answer_that_is_not_finite_is_the_networks_fault(judge: Judge) 
 def test_a_model_that_cannot_be_searched_over_is_refused(spec: ModelSpec) -> None:
     judge = Judge()
     judge.spec = spec
-    with pytest.raises(SparringError, match="one observation, one choice and no state"):
+    with pytest.raises(SparringError, match="one observation, one choice, one reward and no state"):
         searching(judge)

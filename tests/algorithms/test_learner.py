@@ -432,7 +432,7 @@ def test_a_scaled_value_takes_the_step_of_popart() -> None:
             x.sub_(RATE * x.grad)  # type: ignore[operator]
     metrics = learner_of(module, settings).update(batch, shuffle()).metrics
     torch.testing.assert_close(parameters_of(module), parameters_of(expected))
-    assert metrics["value_deviation"] == pytest.approx(expected.value.deviation)
+    assert metrics["value_deviation"] == pytest.approx(expected.value.deviation.item())
     assert metrics["loss_value"] == pytest.approx(0.5 * squares.mean().item(), rel=1e-5)
 
 

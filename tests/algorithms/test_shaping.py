@@ -72,3 +72,12 @@ def test_what_is_no_hook_is_refused(factory: str, kwargs: dict[str, Any], messag
         make_shaping(f"{PLACE}:{factory}", kwargs)
     with pytest.raises(PluginError, match="is not callable"):
         Potential(f"{PLACE}:PLACE", 0.9)
+
+
+def test_a_potential_is_added_to_the_reward_that_it_names() -> None:
+    one = moves([1.0, 4.0], [0.0], terminated=False)
+    named = one._replace(reward=torch.tensor([[3.0, 5.0]]), rewards=("win", "health"))
+    assert Potential(f"{PLACE}:height", 0.5, "health")(named).tolist() == [[3.0, 6.0]]  # 5 + 4 / 2 - 1.
+    for reward, wrong, allowed in ((None, named, "win, health"), ("gold", named, "win, health"), ("win", one, "null")):
+        with pytest.raises(ValueError, match=f"reward of a potential is .*; allowed is {allowed}"):
+            Potential(f"{PLACE}:height", 0.5, reward)(wrong)

@@ -136,7 +136,8 @@ def test_an_algorithm_tells_its_own_keys(write: Write) -> None:
     (line,) = lines(path)[1:]
     assert line.strip().startswith("trainers.t.inputs.0.algorithm.gae_lambda: unknown key")
     assert (
-        "allowed: burn_in_ticks, c_clip, entropy_coef, epochs, first_policy_coef, gamma, kind, minibatch_rows, " in line
+        "allowed: burn_in_ticks, c_clip, entropy_coef, epochs, first_policy_coef, gamma, heads, kind, minibatch_rows, "
+        in line
     )
 
 

@@ -25,14 +25,14 @@ def features() -> torch.Tensor:
 def test_at_first_it_answers_as_its_head() -> None:
     value = scaled()
     assert torch.equal(value(features()), value.head(features()))
-    assert value.deviation == 1.0
+    assert value.deviation.item() == 1.0
 
 
 def test_it_moves_by_the_step_size_towards_the_batch() -> None:
     value = scaled()
     value.observe(value.moments(torch.tensor([1.0, 3.0, 99.0]), torch.tensor([1.0, 1.0, 0.0])))
     assert (value.mean.item(), value.square.item()) == (1.0, 3.0)  # Halfway from (0, 1) to (2, 5).
-    assert value.deviation == pytest.approx(2**0.5)
+    assert value.deviation.item() == pytest.approx(2**0.5)
 
 
 @given(st.lists(st.floats(-1e3, 1e3, width=32), min_size=1, max_size=5), st.floats(1e-3, 0.9))
@@ -51,7 +51,7 @@ def test_sums_of_workers_add_up() -> None:
     for worker in (one, other):
         worker.observe(total)
         assert worker.mean.item() == pytest.approx(alone.mean.item())
-        assert worker.deviation == pytest.approx(alone.deviation)
+        assert worker.deviation.item() == pytest.approx(alone.deviation.item())
 
 
 def test_while_it_is_evaluated_nothing_changes() -> None:

@@ -1,10 +1,12 @@
 from typing import Any
 
+import numpy as np
 import pytest
 
 from app.models.distributions.categorical import Categorical
 from app.models.distributions.gaussian import Gaussian
 from app.models.spec import ArraySpec, ModelSpec, spec_hash
+from app.replay.rows import row_dtypes
 from tests.small_policy import discrete
 
 
@@ -45,3 +47,22 @@ def test_a_target_of_anything_but_one_choice_is_refused(action: Any) -> None:
     outputs = ArraySpec(()) if action is None else None
     with pytest.raises(ValueError, match="needs one choice"):
         ModelSpec(ArraySpec((1,)), action, outputs=outputs, policy_target=True)
+
+
+def test_a_spec_with_named_rewards_has_a_value_for_each() -> None:
+    spec = ModelSpec(ArraySpec((2,)), Categorical(2), rewards=("win", "health"))
+    assert spec.answers.leaves[-1] == ArraySpec((2,))
+    assert row_dtypes(spec)["reward"] == row_dtypes(spec)["value"] == (np.dtype(np.float32), (2,))
+    swapped = ModelSpec(ArraySpec((2,)), Categorical(2), rewards=("health", "win"))
+    assert spec_hash(spec, {}) != spec_hash(swapped, {})
+
+
+@pytest.mark.parametrize("names", [("win",), ("win", "win"), ("win", "a b"), ("win", ""), ("win", "a/b")])
+def test_names_of_rewards_are_two_or_more_and_fit_metrics(names: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="allowed are two or more different names"):
+        ModelSpec(ArraySpec((2,)), Categorical(2), rewards=names)
+
+
+def test_what_is_no_policy_names_no_rewards() -> None:
+    with pytest.raises(ValueError, match="no policy; allowed are none"):
+        ModelSpec(ArraySpec((2,)), outputs=ArraySpec(()), rewards=("win", "health"))

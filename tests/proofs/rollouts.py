@@ -10,9 +10,11 @@ from numpy.typing import NDArray
 from torch import Tensor, nn
 
 from app.agents.json_arrays import everything_allowed
+from app.agents.json_rewards import read_reward
 from app.agents.outbox import Outbox
 from app.agents.pace import Pace
 from app.agents.unroll import Step, Unroll
+from app.client.environments import reward_of
 from app.models.distributions.action import draws_of
 from app.models.module import spec_of
 from app.models.question import GREEDY, Decision, Question, decisions, first_state, prepare, stacked
@@ -110,8 +112,9 @@ class Rollouts:
         unroll = self._unrolls[at]
         following, reward, terminated, truncated, info = self._envs[at].step(decision.action)
         self.steps += 1
-        self._sums[at] += float(reward)
-        unroll.reward(float(reward))
+        got = read_reward(reward_of(float(reward), info), self._spec)
+        self._sums[at] += float(np.sum(got))
+        unroll.reward(got)
         reached, mask = _numbers(following), info.get(MASK)
         self._observations[at], self._masks[at], self._states[at] = reached, mask, decision.state
         if not (terminated or truncated):

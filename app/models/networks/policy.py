@@ -52,13 +52,14 @@ class Policy(nn.Module):
         )  # fmt: skip
         self.value_encoder = None if config.value is None else Encoder(config.value.encoder, Structure(observation))
         valued = features if self.value_encoder is None else self.value_encoder.outputs
-        value = orthogonal(nn.Linear(valued, 1), 1.0)
+        value = orthogonal(nn.Linear(valued, len(config.rewards) or 1), 1.0)
         self.value = value if config.popart is None else ScaledValue(value, config.popart)
         self.spec = ModelSpec(
             observation,
             leaves.unflatten([leaf.distribution for leaf in leaves.leaves]),
             None if self.memory is None else {name: ArraySpec((self.memory.units,)) for name in self.memory.parts},
             policy_target=config.policy_target,
+            rewards=config.rewards,
         )
 
     def forward(self, observation: Any, state: dict[str, Tensor] | None = None) -> PolicyOutput:
@@ -96,7 +97,9 @@ class Policy(nn.Module):
         features, state = self.memory.unroll(seen.features.reshape(*shape, -1), state, reset)
         whole = self._output(Encoded(features.flatten(0, 1), seen.entities), leaves, None)
         dist_inputs = [leaf.reshape(*shape, -1) for leaf in self.spec.actions.flatten(whole.dist_inputs)]
-        return PolicyOutput(self.spec.actions.unflatten(dist_inputs), whole.value.reshape(shape), state)
+        return PolicyOutput(
+            self.spec.actions.unflatten(dist_inputs), whole.value.reshape(*shape, *self.spec.reward_shape), state
+        )
 
     def _scaled(self, leaves: list[Tensor]) -> list[Tensor]:
         return leaves if self.normaliser is None else list(self.normaliser(leaves))
@@ -108,7 +111,8 @@ class Policy(nn.Module):
     def _output(self, seen: Encoded, leaves: list[Tensor], state: dict[str, Tensor] | None) -> PolicyOutput:
         dist_inputs = self.spec.actions.unflatten([head(seen) for head in self.heads])
         valued = seen.features if self.value_encoder is None else self.value_encoder(leaves).features
-        return PolicyOutput(dist_inputs, self.value(valued).squeeze(-1), state)
+        value = self.value(valued)
+        return PolicyOutput(dist_inputs, value if self.spec.rewards else value.squeeze(-1), state)
 
 
 def build(observation: Any, action: Any, **network: Any) -> Policy | QNetwork | ActorCritics:

@@ -173,6 +173,9 @@ class PolicyConfig(Config):
     value: ValueConfig | None = None
     """Layers of the value's own; null: it stands on the policy's features."""
 
+    rewards: tuple[str, ...] = ()
+    """Names of the rewards of its games, two or more, for each of which it learns a value; empty: there is one."""
+
     popart: float | None = Field(None, gt=0, le=1)
     """Share of each batch in the running mean and deviation of the returns, at which the value is learned (van Hasselt
     et al., 2016); what it says keeps the scale of the rewards. null: it is learned at that scale."""
@@ -199,6 +202,10 @@ class PolicyConfig(Config):
     def _values_something_once(self) -> "PolicyConfig":
         if self.value is not None and (self.q is not None or self.critics is not None):
             raise ValueError("value is the value of a state; allowed is one of value, q and critics")
+        if self.rewards and (self.q is not None or self.critics is not None):
+            raise ValueError(
+                f"rewards is {list(self.rewards)}, and q and critics value one reward; allowed beside them are none"
+            )
         if self.policy_target and self.q is not None:
             raise ValueError("policy_target is that of a policy; q has none")
         return self

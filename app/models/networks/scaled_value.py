@@ -13,40 +13,42 @@ class ScaledValue(nn.Module):
         """Wraps a head; at first it answers as the head alone would.
 
         Args:
-          head: One output.
+          head: An output for each reward.
           step_size: Share of each batch in the running moments, in (0, 1].
         """
         super().__init__()
         self.head = head
         self._step_size = step_size
-        first = first_moments(1)
+        first = first_moments(head.out_features)
         self.mean: Tensor
         self.square: Tensor
         self.shift: Tensor
         self.scale: Tensor
         self.register_buffer("mean", first.mean)
         self.register_buffer("square", first.square)
-        self.register_buffer("shift", torch.zeros(1))  # Mean and deviation as the forward pass takes them.
-        self.register_buffer("scale", torch.ones(1))
+        self.register_buffer(
+            "shift", torch.zeros(head.out_features)
+        )  # Mean and deviation as the forward pass takes them.
+        self.register_buffer("scale", torch.ones(head.out_features))
 
     @property
-    def deviation(self) -> float:
-        """Deviation of the returns, as far as is known."""
-        return float(self.scale)
+    def deviation(self) -> Tensor:
+        """Deviation of the returns, as far as is known, on the CPU, [heads]."""
+        return self.scale.cpu()
 
     def forward(self, features: Tensor) -> Tensor:
-        """Returns values at the scale of the rewards, [B, 1], for features [B, n]."""
+        """Returns values at the scale of the rewards, [B, heads], for features [B, n]."""
         normal: Tensor = self.head(features)
         return normal.float() * self.scale + self.shift
 
     def moments(self, target: Tensor, weight: Tensor) -> Tensor:
-        """Returns sums over the rows that count, float64 [3, 1], which may be added up over workers.
+        """Returns sums over the rows that count, float64 [3, heads], which may be added up over workers.
 
         Args:
-          target: Value targets at the scale of the rewards, [N].
+          target: Value targets at the scale of the rewards, [N], or [N, heads].
           weight: 1 for rows that count, [N].
         """
-        return sums(target[:, None], weight).cpu()
+        return sums(target.reshape(len(target), -1), weight).cpu()
 
     def observe(self, batch: Tensor) -> None:
         """Takes the sums of one batch in; what is answered stays as it was. While it is evaluated nothing changes."""

@@ -16,6 +16,7 @@ KINDS: dict[str, dict[str, Any]] = {
     "atoms": {"action": {"choices": 2}, "q": {"returns": {"kind": "categorical", "atoms": 5, "low": -1, "high": 1}}},
     "critics": {"action": {"shape": [2], "low": -1, "high": 1}, "critics": {"hidden": [4]}},
     "a value at its own scale": {"action": {"choices": 2}, "popart": 0.1},
+    "named rewards": {"action": {"choices": 2}, "rewards": ["win", "health"], "popart": 0.1},
     "normalised": {"action": {"choices": 2}, "normalise": True, "memory": {"kind": "lstm", "units": 4}},
 }
 

@@ -203,3 +203,31 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 def test_a_wrong_description_is_refused_by_name(change: dict[str, Any], message: str) -> None:
     with pytest.raises(ConfigError, match=message):
         build(**GOOD | change)
+
+
+@pytest.mark.parametrize("popart", [None, 0.1])
+@pytest.mark.parametrize("value", [None, {"encoder": {"kind": "mlp", "hidden": [4]}}])
+def test_a_policy_values_each_named_reward(popart: float | None, value: dict[str, Any] | None) -> None:
+    policy = build(
+        {"shape": [3]}, {"choices": 2}, rewards=["win", "health"], popart=popart, value=value,
+        memory={"kind": "gru", "units": 5},
+    )  # fmt: skip
+    assert policy.spec.rewards == ("win", "health")
+    assert policy(torch.zeros(4, 3)).value.shape == (4, 2)
+    whole = policy.unroll(torch.zeros(6, 4, 3), {"hidden": torch.zeros(4, 5)}, torch.zeros(6, 4, dtype=torch.bool))
+    assert whole.value.shape == (6, 4, 2)
+    outputs = TorchEngine(policy).forward([np.zeros((4, 3), np.float32)], [np.zeros((4, 5), np.float32)]).outputs
+    assert outputs[-1].shape == (4, 2)
+
+
+@pytest.mark.parametrize(
+    ("more", "message"),
+    [
+        ({"rewards": ["win"]}, "allowed are two or more different names"),
+        ({"rewards": ["a", "b"], "q": {}}, "q and critics value one reward"),
+        ({"rewards": ["a", "b"], "critics": {}}, "q and critics value one reward"),
+    ],
+)
+def test_rewards_that_a_network_cannot_value_are_refused(more: dict[str, Any], message: str) -> None:
+    with pytest.raises(ConfigError, match=message):
+        build({"shape": [3]}, {"choices": 2}, **more)
