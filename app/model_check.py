@@ -12,6 +12,7 @@ from app.algorithms.normalising import value_scale
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.shaping import make_shaping
 from app.algorithms.stepper import Still
+from app.algorithms.trpo import trpo_problem
 from app.config.algorithms import Algorithm, AlphaZero, CustomAlgorithm, learns_from_transitions
 from app.config.from_trajectories import Online
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
@@ -20,6 +21,7 @@ from app.config.root import ExperimentConfig
 from app.config.strategies import DeepSpeed, Fsdp
 from app.config.tables import TransitionItem
 from app.config.training import TrainerConfig, TrainInput
+from app.config.trust_region import Trpo
 from app.errors import PluginError
 from app.models.action_values import values_problem
 from app.models.critics import critics_problem
@@ -208,7 +210,10 @@ def _scale_problem(trainer: TrainerConfig) -> str | None:
 
 def untrainable(algorithm: Algorithm, module: nn.Module) -> str | None:
     """Returns why an algorithm cannot train a model; None where it can."""
-    return heads_problem(algorithm, spec_of(module)) or _problem_of_kind(algorithm, module)
+    spec = spec_of(module)
+    if problem := heads_problem(algorithm, spec):
+        return problem
+    return trpo_problem(module, spec) if isinstance(algorithm, Trpo) else _problem_of_kind(algorithm, module)
 
 
 def _problem_of_kind(algorithm: Algorithm, module: nn.Module) -> str | None:

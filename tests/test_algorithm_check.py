@@ -1,4 +1,4 @@
-"""What a config says about a model's rewards is refused where it does not fit the model."""
+"""What a config says of an algorithm is refused where it does not fit the model, or the trainer around it."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import pytest
 from pydantic import TypeAdapter, ValidationError
 
 from app.config.algorithms import Algorithm
+from app.config.training import TrainerConfig
 from app.model_check import untrainable
 from app.models.networks.policy import build
 
@@ -50,3 +51,26 @@ def test_weights_that_would_move_nothing_are_refused() -> None:
         problem({"kind": "ppo", "heads": {"win": {"weight": 0}, "health": {"weight": 0}}})
     with pytest.raises(ValidationError, match="finite"):
         problem({"kind": "ppo", "heads": {"win": {"weight": float("nan")}, "health": {}}})
+
+
+def test_trpo_refuses_a_policy_that_shares_layers_with_its_value() -> None:
+    got = problem({"kind": "trpo"})
+    assert got is not None
+    assert "its policy and its value share encoder." in got
+    assert problem({"kind": "trpo"}, value={}) is None
+    assert problem({"kind": "trpo", "heads": BOTH}, value={}, rewards=["win", "health"]) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"inputs": [{"source": "s", "algorithm": {"kind": "trpo"}}]}, "got source 's'; allowed is a buffer"),
+        ({"strategy": {"kind": "fsdp"}}, "trpo moves the policy whole, which strategy fsdp splits; allowed are ddp"),
+        ({"mixing": {"steps": "together"}}, "together with trpo, whose policy is moved by no sum of losses"),
+    ],
+)
+def test_trpo_refuses_what_would_not_move_its_policy_whole(changes: dict[str, Any], message: str) -> None:
+    trainer = {"model": "m", "inputs": [{"buffer": "b", "algorithm": {"kind": "trpo"}}]}
+    TrainerConfig.model_validate(trainer)
+    with pytest.raises(ValidationError, match=message):
+        TrainerConfig.model_validate(trainer | changes)

@@ -19,6 +19,7 @@ from app.config.algorithms import A2c, CustomAlgorithm, Ppo, Traced, learns_from
 from app.config.from_trajectories import Online
 from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig
+from app.config.trust_region import Trpo
 from app.errors import CheckpointError, ConfigError
 from app.models.distributions.action import act, draws_of
 from app.models.module import build_module, hash_of, spec_of
@@ -72,6 +73,11 @@ class PlainLoop:
         self._unroll_ticks = next(iter(config.actors.values())).unroll_ticks
         self._module = build_module(self._model.factory, self._model.kwargs, self._seed)
         self._spec = spec_of(self._module)
+        if self._spec.rewards:
+            raise ConfigError(
+                f"in one process games give one reward, and the model names {', '.join(self._spec.rewards)}; train it "
+                "in a ring"
+            )
         if begin is not None:
             begin.check(hash_of(self._module))
             self._module.load_state_dict(dict(begin.progress.trained.model))
@@ -200,10 +206,10 @@ def _trainer(config: ExperimentConfig) -> TrainerConfig:
         algorithm = wanted.algorithm
         if isinstance(algorithm, Online) and algorithm.teacher is not None:
             raise ConfigError("in one process nobody finds a teacher, got algorithm.teacher; allowed there is null")
-        is_newest = isinstance(algorithm, Ppo | A2c | Traced | CustomAlgorithm)
+        is_newest = isinstance(algorithm, Ppo | A2c | Traced | Trpo | CustomAlgorithm)
         if wanted.buffer is not None and is_newest and not learns_from_transitions(algorithm):
             return found[0]
     raise ConfigError(
-        "in one process there is one trainer with one input, a buffer, and one of ppo, a2c, impala, appo and "
-        "custom; train others in a ring"
+        "in one process there is one trainer with one input, a buffer, and one of ppo, a2c, impala, appo, trpo "
+        "and custom; train others in a ring"
     )

@@ -17,6 +17,8 @@ from app.algorithms.schedules import Line
 from app.algorithms.shaping import make_shaping
 from app.algorithms.target_network import TargetSettings
 from app.algorithms.traced_critics import Retrace
+from app.algorithms.trpo import TrpoSettings
+from app.algorithms.trust_region import TrustRegion
 from app.algorithms.value_heads import Head, Heads, PerHead
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
@@ -25,6 +27,7 @@ from app.config.from_trajectories import Online, OwnGames, Sequential, ValueHead
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
 from app.config.rewards import RewardsConfig
 from app.config.training import TrainInput
+from app.config.trust_region import Trpo
 
 
 def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int, rewards: tuple[str, ...] = ()) -> PolicySettings:
@@ -48,6 +51,29 @@ def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int, rewards: t
         towards_target=isinstance(algorithm, AlphaZero),
         heads=_heads(algorithm, rewards),
     )
+
+
+def trpo_settings(algorithm: Trpo, minibatches: int, rewards: tuple[str, ...] = ()) -> TrpoSettings:
+    """Returns how TRPO learns.
+
+    Args:
+      algorithm: Its config.
+      minibatches: The critic's optimizer steps of one epoch.
+      rewards: Names of the model's rewards; none where it has one.
+    """
+    return TrpoSettings(
+        estimator=_estimator(algorithm, rewards),
+        region=TrustRegion(
+            algorithm.max_kl, algorithm.cg_steps, algorithm.damping, algorithm.line_search_steps,
+            algorithm.line_search_shrink,
+        ),
+        entropy_coef=algorithm.entropy_coef,
+        value_coef=algorithm.value_coef,
+        epochs=algorithm.epochs,
+        minibatches=minibatches,
+        sequences=sequence_settings(algorithm),
+        heads=_heads(algorithm, rewards),
+    )  # fmt: skip
 
 
 def sequence_settings(algorithm: Sequential) -> SequenceSettings:
@@ -129,26 +155,26 @@ def target_settings(algorithm: FromTransitions) -> TargetSettings:
     return TargetSettings(algorithm.target_every_updates, algorithm.target_rate)
 
 
-def _heads(algorithm: TrajectoryAlgorithm, rewards: tuple[str, ...]) -> Heads:
+def _heads(algorithm: TrajectoryAlgorithm | Trpo, rewards: tuple[str, ...]) -> Heads:
     if not isinstance(algorithm, OwnGames):
         return ()
     return tuple(Head(name, algorithm.heads[name].weight) for name in rewards)
 
 
-def _estimator(algorithm: TrajectoryAlgorithm, rewards: tuple[str, ...]) -> Estimator:
+def _estimator(algorithm: TrajectoryAlgorithm | Trpo, rewards: tuple[str, ...]) -> Estimator:
     if isinstance(algorithm, OwnGames) and rewards:
         return PerHead(tuple(_of_one(_for_head(algorithm, algorithm.heads[name])) for name in rewards))
     return _of_one(algorithm)
 
 
-def _for_head(algorithm: TrajectoryAlgorithm, head: ValueHead) -> TrajectoryAlgorithm:
+def _for_head(algorithm: TrajectoryAlgorithm | Trpo, head: ValueHead) -> TrajectoryAlgorithm | Trpo:
     """Returns an algorithm with the discounts of a head."""
     mixing = "trace_lambda" if isinstance(algorithm, Traced) else "gae_lambda"
     wanted = {"gamma": head.gamma, mixing: head.advantage_lambda}
     return algorithm.model_copy(update={name: x for name, x in wanted.items() if x is not None})
 
 
-def _of_one(algorithm: TrajectoryAlgorithm) -> Estimator:
+def _of_one(algorithm: TrajectoryAlgorithm | Trpo) -> Estimator:
     found = _advantages(algorithm)
     if isinstance(algorithm, OwnGames):
         if algorithm.upgo_coef:
@@ -166,7 +192,7 @@ def _anchors(algorithm: TrajectoryAlgorithm) -> AnchorSettings:
     return AnchorSettings(line, algorithm.first_policy_coef)
 
 
-def _advantages(algorithm: TrajectoryAlgorithm) -> Estimator:
+def _advantages(algorithm: TrajectoryAlgorithm | Trpo) -> Estimator:
     if isinstance(algorithm, Impala | Appo):
         clips = Clips(rho=algorithm.rho_clip, c=algorithm.c_clip)
         return VTrace(algorithm.gamma, algorithm.trace_lambda, clips)

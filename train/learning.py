@@ -14,11 +14,13 @@ from app.algorithms.learner import PolicyLearner
 from app.algorithms.q_learner import QLearner
 from app.algorithms.rewards import Rewarded
 from app.algorithms.stepper import Stepper, Still
+from app.algorithms.trpo import TrpoLearner
 from app.config.algorithms import Algorithm, CustomAlgorithm, asks_parts
 from app.config.from_trajectories import FromTrajectories, Online
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig, TrainInput
+from app.config.trust_region import Trpo
 from app.models.module import spec_of
 from app.models.spec import ModelSpec
 from app.sources.opening import open_held_out
@@ -29,6 +31,7 @@ from train.learner_settings import (
     q_settings,
     reward_settings,
     sequence_settings,
+    trpo_settings,
 )
 from train.learners import Learners
 from train.strategies.strategy import MakeLearner, Trained
@@ -163,6 +166,10 @@ def learner_of(
         case Sac() | Td3() | Ddpg() | Iql():
             criticised = critic_settings(algorithm, minibatches)
             return CriticLearner(module, spec, stepper, criticised, workers, reduce_sum)
+        case Trpo():
+            return TrpoLearner(
+                module, spec, stepper, trpo_settings(algorithm, minibatches, spec.rewards), workers, reduce_sum
+            )
         case CustomAlgorithm():
             sequences = sequence_settings(algorithm)
             training = Training(module, spec, stepper, minibatches, workers, reduce_sum, sequences)

@@ -17,8 +17,8 @@ from app.algorithms.normalising import observe, unwrapped
 from app.algorithms.passes import SequenceSettings
 from app.algorithms.policy_batch import PolicyBatch, Said
 from app.algorithms.stepper import Stepper
-from app.algorithms.value_heads import Heads
-from app.algorithms.worth import PolicyLoss, Worth
+from app.algorithms.value_heads import Heads, value_errors
+from app.algorithms.worth import PolicyLoss
 from app.models.spec import ModelSpec
 
 __all__ = ["PolicyLearner", "PolicySettings", "ReduceSum", "policy_problem"]
@@ -170,8 +170,7 @@ class PolicyLearner:
         """Returns the sums of a minibatch by name."""
         worth, value = given.appraised.worth.at(said.rows), said.value / given.appraised.value_unit
         terms = self._settings.loss(self._likelihood(given.played, said), said.entropy, value, worth)._asdict()
-        if self._settings.heads:
-            terms |= _errors(value, worth, self._settings.heads)
+        terms |= value_errors(value, worth, self._settings.heads)
         more = self._anchors.terms(given.answered, given.played, said, self._updates)
         return terms | more | ({"total": terms["total"] + more["anchor"]} if more else {})
 
@@ -188,13 +187,6 @@ class PolicyLearner:
             return False
         divergence = float(self._reduce_sum(terms["kl"].detach().cpu().double())) / size
         return divergence > KL_STOP_FACTOR * largest
-
-
-def _errors(value: Tensor, worth: Worth, heads: Heads) -> dict[str, Tensor]:
-    """Returns the squared errors of the values of each head, summed over the rows of a minibatch."""
-    squares = (value.detach() - worth.target_value).square()
-    sums = (worth.weight[:, None] * squares).sum(0)
-    return {f"value_error/{one.name}": x for one, x in zip(heads, sums, strict=True)}
 
 
 class _Given(NamedTuple):

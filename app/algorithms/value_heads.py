@@ -7,6 +7,7 @@ import torch
 from torch import Tensor
 
 from app.algorithms.estimators import Estimate, Estimator, Played
+from app.algorithms.worth import Worth
 
 
 class Head(NamedTuple):
@@ -57,6 +58,21 @@ def weighted(x: Tensor, heads: Heads) -> Tensor:
 def columns(x: Tensor) -> Tensor:
     """Returns [N] or [N, heads] as [N, heads]."""
     return x[:, None] if x.ndim == 1 else x
+
+
+def value_errors(value: Tensor, worth: Worth, heads: Heads) -> dict[str, Tensor]:
+    """Returns the squared errors of the values of each head, summed over the rows that count; nothing without heads.
+
+    Args:
+      value: Current values, [B, heads].
+      worth: What was done, [B].
+      heads: Whose they are.
+    """
+    if not heads:
+        return {}
+    squares = (value.detach() - worth.target_value).square()
+    sums = (worth.weight[:, None] * squares).sum(0)
+    return {f"value_error/{one.name}": x for one, x in zip(heads, sums, strict=True)}
 
 
 def told(metric: str, x: Tensor, heads: Heads) -> dict[str, float]:

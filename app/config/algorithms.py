@@ -7,6 +7,7 @@ from pydantic import Discriminator, Field, Tag
 from app.config.base import Config, ImportPath
 from app.config.from_trajectories import FromTrajectories, Online, Sequential
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
+from app.config.trust_region import Trpo
 
 
 class Clipped(Online):
@@ -158,6 +159,7 @@ Algorithm = Annotated[
     | Annotated[A2c, Tag("a2c")]
     | Annotated[Impala, Tag("impala")]
     | Annotated[Appo, Tag("appo")]
+    | Annotated[Trpo, Tag("trpo")]
     | Annotated[Bc, Tag("bc")]
     | Annotated[Marwil, Tag("marwil")]
     | Annotated[AlphaZero, Tag("alpha_zero")]

@@ -21,6 +21,7 @@ from app.config.strategies import (
     Strategy,
     strategy_problem,
 )
+from app.config.trust_region import Trpo
 
 
 class Mixing(Config):
@@ -62,6 +63,12 @@ class TrainInput(Config):
         if (self.buffer is None) == (self.source is None):
             got = "neither" if self.buffer is None else f"buffer {self.buffer!r} and source {self.source!r}"
             raise ValueError(f"got {got}; allowed is one of buffer and source")
+        return self
+
+    @model_validator(mode="after")
+    def _trusts_its_own_games(self) -> "TrainInput":
+        if isinstance(self.algorithm, Trpo) and self.source is not None:
+            raise ValueError(f"trpo learns from its own newest games, got source {self.source!r}; allowed is a buffer")
         return self
 
     @model_validator(mode="after")
@@ -152,6 +159,11 @@ class TrainerConfig(Process):
                 f"{apart[0]} asks parts of the network alone, which strategy {self.strategy.kind} does not put "
                 "together; allowed are ddp and local_multi_gpu"
             )
+        if isinstance(self.strategy, Fsdp | DeepSpeed) and any(isinstance(one.algorithm, Trpo) for one in self.inputs):
+            raise ValueError(
+                f"trpo moves the policy whole, which strategy {self.strategy.kind} splits; allowed are ddp and "
+                "local_multi_gpu"
+            )
         kept = [one for one in self.inputs if isinstance(one.algorithm, Online) and one.algorithm.first_policy_coef]
         if kept and isinstance(self.strategy, Fsdp | DeepSpeed):
             raise ValueError(
@@ -166,6 +178,10 @@ class TrainerConfig(Process):
             raise ValueError(
                 f"mixing.steps is together with strategy {self.strategy.kind}, which steps by itself; "
                 "allowed are in_turn, or strategy ddp or fsdp"
+            )
+        if self.mixing.steps == "together" and any(isinstance(one.algorithm, Trpo) for one in self.inputs):
+            raise ValueError(
+                "mixing.steps is together with trpo, whose policy is moved by no sum of losses; allowed is in_turn"
             )
         return self
 

@@ -11,11 +11,12 @@ import app.algorithms.estimators
 import app.algorithms.imitation
 import app.algorithms.q_learner
 import app.algorithms.sac
+import app.algorithms.trust_region
 import app.models.question
 from app.algorithms.actor_critic import ActorCritic
 from app.algorithms.ppo import ClippedPolicy
 
-from .short import A2C, APPO, BC, CQL, DQN, IMPALA, IQL, LOCKS, PPO, SAC, Short
+from .short import A2C, APPO, BC, CQL, DQN, IMPALA, IQL, LOCKS, PPO, SAC, TRPO, Short
 
 Function = Callable[..., Any]
 
@@ -105,6 +106,7 @@ MUTANTS = (
     Mutant("impala, v-trace: advantages are negated", app.algorithms.estimators, "vtrace", trace_negated, IMPALA),
     Mutant("appo, v-trace: no end is an end", app.algorithms.estimators, "vtrace", never_terminated_trace, APPO),
     Mutant("appo: policy loss has the wrong sign", ClippedPolicy, "__call__", advantage_negated, APPO),
+    Mutant("trpo: gradient has the wrong sign", app.algorithms.trust_region, "flat_gradient", negated, TRPO),
     Mutant("dqn: rewards are costs", app.algorithms.q_learner, "double_q_target", reward_negated, DQN),
     Mutant("sac: policy loss has the wrong sign", app.algorithms.sac, "policy_loss_discrete", negated, SAC),
     Mutant("bc: loss has the wrong sign", app.algorithms.imitation, "behaviour_cloning_loss", negated, BC),

@@ -30,6 +30,13 @@ def test_ppo_with_games_that_wait_takes_no_more_steps_than_its_peer(told: Tell, 
     assert proof.env_steps <= PPO_OF_BASELINES_STEPS
 
 
+@pytest.mark.fast_proof
+@pytest.mark.parametrize("seed", [0, 1, 2])
+def test_trpo_solves_cartpole(told: Tell, seed: int) -> None:
+    proof = told(Learning("trpo.yaml", seed).run(100_000, promising=400))
+    assert proof.mean_return >= SOLVED, proof.line()
+
+
 def test_a2c_solves_cartpole(told: Tell) -> None:
     proof = told(Learning("a2c.yaml", 0).run(150_000, promising=400))
     assert proof.mean_return >= SOLVED, proof.line()

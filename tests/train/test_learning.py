@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 from app.algorithms.critic_learner import CriticLearner
 from app.algorithms.learner import PolicyLearner
 from app.algorithms.q_learner import QLearner
+from app.algorithms.trpo import TrpoLearner
 from app.config.algorithms import Algorithm, AlphaZero, TrajectoryAlgorithm
 from app.config.off_policy import TransitionAlgorithm
 from app.model_check import untrainable
@@ -28,13 +29,21 @@ MODELS: dict[str, dict[str, Any]] = {
     **{key: {"action": NUMBERS, "critics": {"hidden": [4]}} for key in ("td3", "ddpg")},
 }
 TARGETED = {"action": {"choices": 2}, "policy_target": True}
-KINDS = [each.model_fields["kind"].default for each in get_args(TrajectoryAlgorithm) + get_args(TransitionAlgorithm)]
-LEARNERS = {**dict.fromkeys(("dqn", "cql"), QLearner), **dict.fromkeys(("sac", "iql", "td3", "ddpg"), CriticLearner)}
+APART = {"action": {"choices": 2}, "value": {}}
+KINDS = ["trpo"] + [
+    each.model_fields["kind"].default for each in get_args(TrajectoryAlgorithm) + get_args(TransitionAlgorithm)
+]
+LEARNERS = {
+    "trpo": TrpoLearner,
+    **dict.fromkeys(("dqn", "cql"), QLearner),
+    **dict.fromkeys(("sac", "iql", "td3", "ddpg"), CriticLearner),
+}
 
 
 def module_for(kind: str) -> torch.nn.Module:
     torch.manual_seed(0)
-    wanted = MODELS.get(kind, TARGETED if kind == "alpha_zero" else {"action": {"choices": 2}})
+    other = {"alpha_zero": TARGETED, "trpo": APART}.get(kind, {"action": {"choices": 2}})
+    wanted = MODELS.get(kind, other)
     return build({"shape": [3]}, encoder={"kind": "mlp", "hidden": [4]}, **wanted)
 
 

@@ -11,11 +11,11 @@ from app.config.evolution import EvolutionConfig
 from app.config.models import ModelConfig
 from app.config.optimizers import CustomOptimizer
 from app.errors import ConfigError
+from app.models.depending import acting_parameters
 from app.models.module import hash_of, spec_of, to_arrays
 from app.replay.ancestry import Ancestry
 from app.types import Arrays
 from train.checkpoint import LearnerState
-from train.evolution.play import acting_parameters
 from train.resume import Progress
 from train.strategies.optimizers import load_optimizer, make_optimizer, on_cpu, saved_optimizer, step_settings
 from train.strategies.strategy import TrainedState

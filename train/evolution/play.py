@@ -12,6 +12,7 @@ from torch import Tensor, nn
 
 from app.algorithms.evolution import noise
 from app.errors import TrainingError
+from app.models.depending import acting_parameters
 from app.models.distributions.action import act
 from app.models.module import build_module, call, from_arrays, spec_of
 from app.models.spec import ModelSpec
@@ -84,16 +85,6 @@ def play(job: Job, share: Share) -> Played:
     finally:
         env.close()
     return Played(tuple(returns), ticks)
-
-
-def acting_parameters(module: nn.Module) -> list[nn.Parameter]:
-    """Returns the parameters that actions depend on, in the module's order; noise on others would teach nothing."""
-    spec, parameters = spec_of(module), list(module.parameters())
-    outputs, states = call(module, spec, _zeros(spec, "inputs"), _zeros(spec, "states"))
-    told = [*outputs[: len(spec.actions.leaves)], *states]
-    total = torch.stack([x.sum() for x in told if x.requires_grad]).sum()
-    gradients = torch.autograd.grad(total, parameters, allow_unused=True)
-    return [x for x, gradient in zip(parameters, gradients, strict=True) if gradient is not None]
 
 
 def _moved(present: Tensor, candidate: Candidate) -> Tensor:

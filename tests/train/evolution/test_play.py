@@ -8,8 +8,9 @@ import torch
 
 from app.algorithms.evolution import noise
 from app.errors import TrainingError
+from app.models.depending import acting_parameters
 from app.models.module import build_module, to_arrays
-from train.evolution.play import PRESENT, Candidate, Job, Share, acting_parameters, play
+from train.evolution.play import PRESENT, Candidate, Job, Share, play
 
 from .small import LEVEL, NO_NUMBER, THREE_NUMBERS
 
