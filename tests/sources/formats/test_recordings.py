@@ -1,5 +1,6 @@
 """What is recorded is read back equal: nested observations, images, short episodes."""
 
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -15,8 +16,10 @@ from app.models.spec import ModelSpec
 from app.sources.fitting import fields_of
 from app.sources.formats.recordings import RecordingShard, remove_oldest, write_recording
 from app.sources.trajectory import trajectory
-from app.types import RowKind, Rows, Version
+from app.types import Amount, RowKind, Rows, Version
 from tests.sources.made import FLAT, NESTED
+
+NAMED = replace(FLAT, rewards=("win", "health"))
 
 
 def rows_of(spec: ModelSpec, lengths: list[tuple[int, RowKind]]) -> Rows:
@@ -28,6 +31,9 @@ def rows_of(spec: ModelSpec, lengths: list[tuple[int, RowKind]]) -> Rows:
         shape, dtype = leaf.shape, np.dtype(leaf.dtype)  # type: ignore[attr-defined]
         return rng.integers(0, 4, shape).astype(dtype) if dtype.kind in "iu" else rng.normal(size=shape).astype(dtype)
 
+    def amount() -> Amount:
+        return rng.normal(size=spec.reward_shape).astype(np.float32) if spec.rewards else float(rng.normal())
+
     for number, (steps, kind) in enumerate(lengths):
         unroll = Unroll(2**40 + number, None, rows.append)
         for t in range(steps):
@@ -36,8 +42,8 @@ def rows_of(spec: ModelSpec, lengths: list[tuple[int, RowKind]]) -> Rows:
             mask = spec.actions.unflatten(
                 [np.arange(leaf.choices) != t if leaf.choices else None for leaf in spec.actions.leaves]
             )
-            unroll.decided(Step(observation, mask, Decision(action, float(rng.normal()), float(t), Version(2, number))))
-            unroll.reward(float(rng.normal()))
+            unroll.decided(Step(observation, mask, Decision(action, float(rng.normal()), amount(), Version(2, number))))
+            unroll.reward(amount())
         unroll.cut(kind, spec.inputs.unflatten([value(leaf) for leaf in spec.inputs.leaves]))
     outbox = Outbox(spec, 10**6, lambda: None)
     for each in rows:
@@ -45,7 +51,7 @@ def rows_of(spec: ModelSpec, lengths: list[tuple[int, RowKind]]) -> Rows:
     return outbox.take()
 
 
-@pytest.mark.parametrize("spec", [FLAT, NESTED])
+@pytest.mark.parametrize("spec", [FLAT, NESTED, NAMED])
 def test_recorded_episodes_are_read_back_equal_to_the_bit(tmp_path: Path, spec: ModelSpec) -> None:
     wanted = rows_of(spec, [(3, RowKind.TERMINATED), (1, RowKind.TRUNCATED), (1, RowKind.LOST), (2, RowKind.TRUNCATED)])
     path = tmp_path / "recordings" / "player.parquet"
