@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
-from app.client.environments import ActionReader, action_reader
+from app.client.environments import ActionReader, Reward, action_reader, reward_of
 from app.errors import ConfigError
 from app.plugins import load_plugin
 
@@ -17,7 +17,7 @@ class Due(NamedTuple):
     observation: object
     action_mask: object
     """Choices that are allowed; None where all are."""
-    reward: float
+    reward: Reward
     """Since its last action."""
 
 
@@ -25,7 +25,7 @@ class Left(NamedTuple):
     """How an agent's game ended."""
 
     observation: object
-    reward: float
+    reward: Reward
     """Since its last action."""
     terminated: bool
     truncated: bool
@@ -119,7 +119,7 @@ class Simultaneous(_Adapter):
         self._due = {}
         for agent, observation in observations.items():
             seen, mask = self._seen(observation, infos.get(agent), state)
-            reward = float(rewards[agent])
+            reward = reward_of(float(rewards[agent]), infos.get(agent) or {})
             if terminated[agent] or truncated[agent]:
                 self._left[agent] = Left(seen, reward, bool(terminated[agent]), bool(truncated[agent]))
             else:
@@ -153,9 +153,9 @@ class ByTurns(_Adapter):
             observation, reward, terminated, truncated, info = self._env.last()
             seen, mask = self._seen(observation, info, self._state())
             if not (terminated or truncated):
-                self._due = {agent: Due(seen, mask, float(reward))}
+                self._due = {agent: Due(seen, mask, reward_of(float(reward), info))}
                 return
-            self._left[agent] = Left(seen, float(reward), bool(terminated), bool(truncated))
+            self._left[agent] = Left(seen, reward_of(float(reward), info), bool(terminated), bool(truncated))
             self._env.step(None)
 
 

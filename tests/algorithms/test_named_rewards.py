@@ -64,3 +64,11 @@ def test_a_hook_returns_each_reward() -> None:
     learner, _ = made(replace(PLAIN, shaping=lambda moves: moves.reward.sum(1)))
     with pytest.raises(ValueError, match=r"shaping returned \[2\]; allowed is a reward for each move, \[2, 2\]"):
         learner.update(named([1.0, 1.0], [0.0, 0.0]), shuffle())
+
+
+def test_sequences_are_shown_in_their_own_shape() -> None:
+    learner, inner = made(replace(PLAIN, largest=1.0))
+    parts = named([2.0, 4.0], [-3.0, 0.5]), named([0.0, 0.0], [7.0, 0.0])
+    learner.update({name: torch.stack([part[name] for part in parts]) for name in parts[0]}, shuffle())
+    first, second = inner.rewards[0]
+    assert (first, second) == ([[1.0, -1.0], [1.0, 0.5], [0.0, 0.0]], [[0.0, 1.0], [0.0, 0.0], [0.0, 0.0]])

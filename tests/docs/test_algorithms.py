@@ -64,6 +64,14 @@ def test_the_shown_config_trains_cartpole(tmp_path: Path) -> None:
     assert model_problems(config) == {}
 
 
+@pytest.mark.parametrize("about", ["kind: trpo", "heads: {"])
+def test_the_shown_configs_fit_their_models(about: str, tmp_path: Path) -> None:
+    (shown,) = [block for block in re.findall(r"```yaml\n(.*?)```", PAGE, re.DOTALL) if about in block]
+    path = tmp_path / "shown.yaml"
+    path.write_text(f"extends: [{ROOT / 'configs' / 'rl.yaml'}]\n{shown}", encoding="utf-8")
+    assert model_problems(active(load(path, []))) == {}
+
+
 def test_a_model_that_it_cannot_train_is_refused_in_its_own_words() -> None:
     assert untrainable(reinforce(), Scorer()) == "REINFORCE trains a policy"
     problem = untrainable(reinforce(gama=0.9), small_policy())

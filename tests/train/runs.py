@@ -14,12 +14,14 @@ from app.algorithms.learner import PolicyLearner, PolicySettings, ReduceSum
 from app.algorithms.ppo import ClippedPolicy
 from app.algorithms.stepper import Stepper
 from app.config.training import TrainerConfig
+from app.config.trust_region import Trpo
 from app.models.module import hash_of, spec_of
 from app.seeding import derive
 from app.types import RowKind
 from tests.small_policy import SmallPolicy, small_policy
 from train.checkpoint import Checkpoints, LearnerState, load_state
 from train.learners import Learners
+from train.learning import make_learner
 from train.random_state import seed_generators
 from train.resume import Progress, go_on, progress_of
 from train.strategies.build import wrap
@@ -55,6 +57,7 @@ class Run:
         self.processes = Processes(self.rank, workers)
         seed_generators(derive(seed, self.rank))
         at = Place(self.rank, workers, reduce_sum=self.processes.reduce_sum)
+        self._input = (config or trainer()).inputs[0]
         self.trained = wrap(config or trainer(), self.module, at)
         self.learners = Learners([self.trained.learner(self._learner)])
         self.updates = 0 if begun is None else begun.updates
@@ -89,6 +92,8 @@ class Run:
         return digest((progress.trained, progress.learner, progress.random))
 
     def _learner(self, module: torch.nn.Module, stepper: Stepper, workers: int, reduce_sum: ReduceSum) -> Learner:
+        if isinstance(self._input.algorithm, Trpo):
+            return make_learner(self._input, spec_of(self.module), module, stepper, workers, reduce_sum)
         return PolicyLearner(module, spec_of(self.module), stepper, SETTINGS, workers, reduce_sum)
 
 

@@ -12,6 +12,7 @@ pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
 PROGRAM = "tests.train.strategies.rank_program"
 WARM = {"schedule": {"kind": "cosine", "decay_optimizer_steps": 20}, "warmup_optimizer_steps": 20}
 """The checkpoint falls into the warm-up, or behind it where minibatches are not accumulated."""
+TRPO = {"buffer": "rollouts", "batch_rows": 40, "algorithm": {"kind": "trpo", "minibatch_rows": 20}}
 OPTIMIZERS: dict[str, dict[str, object]] = {
     "adam": {"optimizer": {"kind": "adam"}},
     "adamw_schedule": {"optimizer": {"kind": "adamw", **WARM}},
@@ -23,10 +24,11 @@ OPTIMIZERS: dict[str, dict[str, object]] = {
     "fp16": {"precision": "fp16", "optimizer": WARM},
     "custom": {"optimizer": {"kind": "custom", "factory": "torch.optim:NAdam"}},
 }
+LEARNERS: dict[str, dict[str, object]] = {"trpo": {"inputs": [TRPO], "optimizer": {"kind": "adamw"}}}
 
 
 STRATEGIES: dict[str, tuple[dict[str, object], tuple[str, ...]]] = {
-    "ddp": ({"kind": "ddp"}, tuple(OPTIMIZERS)),
+    "ddp": ({"kind": "ddp"}, (*OPTIMIZERS, *LEARNERS)),
     "fsdp": ({"kind": "fsdp"}, tuple(OPTIMIZERS)),
     "zero_0": ({"kind": "deepspeed", "stage": 0}, ("adam",)),
     "zero_1": ({"kind": "deepspeed", "stage": 1}, ("adamw_schedule",)),
@@ -37,7 +39,7 @@ STRATEGIES: dict[str, tuple[dict[str, object], tuple[str, ...]]] = {
 def cases() -> dict[str, dict[str, object]]:
     """Returns all settings of a trainer that are tried, by name."""
     return {
-        f"{name} {optimizer}": {"strategy": strategy, **OPTIMIZERS[optimizer]}
+        f"{name} {optimizer}": {"strategy": strategy, **(OPTIMIZERS | LEARNERS)[optimizer]}
         for name, (strategy, optimizers) in STRATEGIES.items()
         for optimizer in optimizers
     }
