@@ -3,11 +3,12 @@
 from typing import Any, Final, cast
 
 import numpy as np
+from numpy.typing import NDArray
 from pydantic import BaseModel, ConfigDict, field_validator
 
 from app.agents.agent import Agent, AgentContext, version_of_text, version_text
 from app.agents.json_arrays import everything_allowed, read_mask, read_observation, write_action
-from app.agents.json_rewards import named, read_reward
+from app.agents.json_rewards import read_reward
 from app.agents.unroll import Step
 from app.errors import BadPayloadError, ModelMismatchError, SparringError
 from app.models.distributions.action import draw
@@ -193,14 +194,19 @@ class GymAgent(Agent):
         reward = read_reward(payload.get("reward", 0.0), self._spec)
         if self._acted:  # The first tick of an episode has no action to reward.
             self._acted = False
-            total = reward if isinstance(reward, float) else float(reward.sum())
+            total = reward if isinstance(reward, float) else self._note_named(reward)
             self._return += total
             self.context.board.put("reward", total)
-            for name, part in named(self._spec, reward):
-                self._returns[name] += part
-                self.context.board.put(f"reward/{name}", part)
             if self._unroll is not None:
                 self._unroll.reward(reward)
+
+    def _note_named(self, reward: NDArray[np.float32]) -> float:
+        """Notes each of the named rewards, and returns their sum."""
+        parts = dict(zip(self._spec.rewards, reward.tolist(), strict=True))
+        for name, part in parts.items():
+            self._returns[name] += part
+            self.context.board.put(f"reward/{name}", part)
+        return sum(parts.values())
 
 
 def _end(terminated: bool) -> RowKind:

@@ -1,6 +1,5 @@
 """JSON values to rewards: a number, or an object of numbers where the model names its rewards."""
 
-from collections.abc import Iterator
 from typing import Final
 
 import numpy as np
@@ -22,7 +21,7 @@ def read_reward(value: object, spec: ModelSpec) -> Amount:
     if not spec.rewards:
         return _number("reward", value)
     if value == 0 and not isinstance(value, bool):
-        return nothing_of(spec)
+        return np.zeros(len(spec.rewards), np.float32)
     names = ", ".join(spec.rewards)
     if not isinstance(value, dict):
         raise BadPayloadError(f"reward is {value!r}; allowed is an object with a number for each of {names}")
@@ -30,17 +29,6 @@ def read_reward(value: object, spec: ModelSpec) -> Amount:
         got = ", ".join(map(str, value)) or "nothing"
         raise BadPayloadError(f"reward names {got}; allowed are exactly the rewards of the model: {names}")
     return np.array([_number(f"reward.{name}", value[name]) for name in spec.rewards], np.float32)
-
-
-def nothing_of(spec: ModelSpec) -> Amount:
-    """Returns a reward of nothing."""
-    return np.zeros(spec.reward_shape, np.float32) if spec.rewards else 0.0
-
-
-def named(spec: ModelSpec, amount: Amount) -> Iterator[tuple[str, float]]:
-    """Yields the numbers of named rewards by their names; none where there is one reward."""
-    if isinstance(amount, np.ndarray):
-        yield from zip(spec.rewards, amount.tolist(), strict=True)
 
 
 def _number(name: str, value: object) -> float:

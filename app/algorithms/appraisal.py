@@ -71,7 +71,7 @@ class Appraisal:
         deviation = self._deviation(estimate.target_value, weight)
         unit = torch.ones(len(heads) or 1) if deviation is None else deviation
         of_values = unit if heads else unit[0]
-        advantage = weighted(estimate.advantage, heads) / self._advantage_unit(unit)
+        advantage = weighted(estimate.advantage, heads) / self._advantage_unit(deviation)
         target, value = estimate.target_value / of_values, value / of_values
         advantage, explained = self._scaled(advantage, target, value, weight > 0)
         metrics = told("explained_variance", explained, heads)
@@ -97,10 +97,12 @@ class Appraisal:
         scale.observe(self._reduce_sum(scale.moments(target, weight)))
         return scale.deviation
 
-    def _advantage_unit(self, unit: Tensor) -> Tensor:
-        """Returns what advantages are divided by: the largest deviation that their weighted sum may have."""
-        weights = [abs(one.weight) for one in self._settings.heads]
-        return unit @ torch.tensor(weights) if weights else unit[0]
+    def _advantage_unit(self, deviation: Tensor | None) -> float:
+        """Returns what advantages are divided by: the largest deviation that their weighted sum may have, or 1."""
+        if deviation is None:
+            return 1.0
+        weights = [abs(one.weight) for one in self._settings.heads] or [1.0]
+        return sum(weight * one for weight, one in zip(weights, deviation.tolist(), strict=True))
 
     def _scaled(self, advantage: Tensor, target: Tensor, value: Tensor, counted: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the advantages at their wanted scale, and how much of the returns each value explains, [heads]."""

@@ -97,9 +97,11 @@ def batch() -> dict[str, Tensor]:
     }
 
 
-def learner(module: nn.Module, heads: tuple[Head, ...], estimator: Estimator, value_coef: float = 0.5) -> PolicyLearner:
+def learner(
+    module: nn.Module, heads: tuple[Head, ...], estimator: Estimator, value_coef: float = 0.5, *, normalise: bool = True
+) -> PolicyLearner:
     loss = ClippedPolicy(clip_epsilon=0.2, value_coef=value_coef, entropy_coef=0.0, value_clip=0.5)
-    settings = PolicySettings(estimator, loss, normalise=True, epochs=2, minibatches=1, heads=heads)
+    settings = PolicySettings(estimator, loss, normalise=normalise, epochs=2, minibatches=1, heads=heads)
     stepper = plain_stepper(module, torch.optim.SGD(module.parameters(), 0.1), 1e9)
     return PolicyLearner(module, spec_of(module), stepper, settings, 1, identity)
 
@@ -120,14 +122,17 @@ def test_an_update_tells_errors_and_explained_variance_of_each_head() -> None:
     assert both <= metrics["loss_value"] * (1 + 1e-6)  # Which is clipped, and so the larger one.
 
 
-def test_a_policy_with_heads_moves_as_one_on_the_weighted_rewards() -> None:
+@pytest.mark.parametrize("normalise", [True, False])
+def test_a_policy_with_heads_moves_as_one_on_the_weighted_rewards(normalise: bool) -> None:
     several, alone = network(), network(())
     with torch.no_grad():
         alone.value.weight.copy_(weighted(several.value.weight.T, HEADS)[None])
         alone.value.bias.copy_(weighted(several.value.bias[None], HEADS))
         alone.heads.load_state_dict(several.heads.state_dict())
-    learner(several, HEADS, PerHead((Gae(0.9, 0.8), Gae(0.9, 0.8))), 0.0).update(batch(), shuffle())
-    learner(alone, (), Gae(0.9, 0.8), 0.0).update(batch() | {"reward": weighted(REWARD, HEADS)}, shuffle())
+    both = PerHead((Gae(0.9, 0.8), Gae(0.9, 0.8)))
+    learner(several, HEADS, both, 0.0, normalise=normalise).update(batch(), shuffle())
+    one = learner(alone, (), Gae(0.9, 0.8), 0.0, normalise=normalise)
+    one.update(batch() | {"reward": weighted(REWARD, HEADS)}, shuffle())
     for mine, theirs in zip(several.heads.parameters(), alone.heads.parameters(), strict=True):
         torch.testing.assert_close(mine, theirs)
 

@@ -34,7 +34,7 @@ class ScaledValue(nn.Module):
     @property
     def deviation(self) -> Tensor:
         """Deviation of the returns, as far as is known, on the CPU, [heads]."""
-        return self.scale.cpu()
+        return self.scale.detach().cpu().clone()
 
     def forward(self, features: Tensor) -> Tensor:
         """Returns values at the scale of the rewards, [B, heads], for features [B, n]."""
