@@ -206,7 +206,7 @@ class GymAgent(Agent):
         for name, part in parts.items():
             self._returns[name] += part
             self.context.board.put(f"reward/{name}", part)
-        return sum(parts.values())
+        return float(sum(parts.values()))
 
 
 def _end(terminated: bool) -> RowKind:

@@ -102,7 +102,7 @@ class Appraisal:
         if deviation is None:
             return 1.0
         weights = [abs(one.weight) for one in self._settings.heads] or [1.0]
-        return sum(weight * one for weight, one in zip(weights, deviation.tolist(), strict=True))
+        return float(sum(weight * one for weight, one in zip(weights, deviation.tolist(), strict=True)))
 
     def _scaled(self, advantage: Tensor, target: Tensor, value: Tensor, counted: Tensor) -> tuple[Tensor, Tensor]:
         """Returns the advantages at their wanted scale, and how much of the returns each value explains, [heads]."""

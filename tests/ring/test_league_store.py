@@ -31,9 +31,16 @@ def config_of(trial: str, *overrides: str) -> ExperimentConfig:
     return load(Path("configs/rl.yaml"), [f"run.trial={trial}", PLAYERS, *overrides])
 
 
+def opened(config: ExperimentConfig, home: Path) -> Trial:
+    trial = open_stores(config, home)
+    if config.league is not None:
+        open_league(config, config.league, home, {})
+    return trial
+
+
 @contextmanager
 def stores(config: ExperimentConfig, home: Path) -> Iterator[Trial]:
-    trial = open_stores(config, home)
+    trial = opened(config, home)
     try:
         yield trial
     finally:
@@ -65,7 +72,7 @@ def test_who_asks_before_the_league_is_there_is_answered_when_it_comes(cluster: 
     with stores(config.model_copy(update={"league": None}), tmp_path) as trial, ThreadPoolExecutor() as pool:
         actor, trainer = pool.submit(next_match, trial), pool.submit(player_of, trial, "main")
         assert not actor.done()
-        open_league(config, tmp_path)
+        opened(config, tmp_path)
         assert actor.result(READY_S).sides[0].player == "second"
         assert trainer.result(READY_S) == "main"
 
@@ -102,7 +109,7 @@ def test_a_league_that_is_killed_goes_on(cluster: Cluster, tmp_path: Path, capsy
 
 def test_a_second_start_takes_a_changed_config_up(cluster: Cluster, tmp_path: Path) -> None:
     with stores(config_of("changed"), tmp_path) as trial:
-        open_stores(config_of("changed", "league.opponents.bot={weights: clones/x}"), tmp_path)
+        opened(config_of("changed", "league.opponents.bot={weights: clones/x}"), tmp_path)
         assert "bot" in {standing.player for standing in trial.league().show_now().standings}
         with pytest.raises(LeagueError, match="rated by openskill"):
-            open_stores(config_of("changed", "league.rating=elo"), tmp_path)
+            opened(config_of("changed", "league.rating=elo"), tmp_path)
