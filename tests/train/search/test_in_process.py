@@ -61,6 +61,13 @@ def test_a_config_that_needs_a_ring_is_refused(tmp_path: Path) -> None:
         objective(load(RL, [inputs]), Trial("one", tmp_path, 1))
 
 
+def test_a_model_that_names_rewards_is_refused_where_games_give_one(tmp_path: Path) -> None:
+    kwargs = "models.main.kwargs={observation: {shape: [4]}, action: {choices: 2}, rewards: [win, health]}"
+    changes = ["models.main.factory=app.models.networks.policy:build", kwargs]
+    with pytest.raises(ConfigError, match="in one process games give one reward, and the model names win, health"):
+        objective(load(RL, changes), Trial("one", tmp_path, 1))
+
+
 def test_a_teacher_is_refused_where_nobody_finds_it(tmp_path: Path) -> None:
     with pytest.raises(ConfigError, match=r"got algorithm\.teacher; allowed there is null"):
         objective(config("trainers.main.inputs.0.algorithm.teacher.checkpoint=clones/x"), Trial("one", tmp_path, 1))
