@@ -151,7 +151,7 @@ class AgentMaker:
         part: Part,
     ) -> SessionAgent:
         """Returns who answers a session; where its model is not to change at any tick, it keeps its weights."""
-        model = self._model_of(name)
+        model = self._model_of(name, frozen=part.frozen is not None)
         if model is None or self._agents[name].model in self.models.released:  # A release keeps its version anyhow.
             return self._agent(name, session, purpose, board, model, part)
         weights = self._args.config.models[str(self._agents[name].model)].weights
@@ -163,9 +163,11 @@ class AgentMaker:
         every = None if part.frozen is not None else weights.every_ticks
         return SteadyAgent(agent, steady, every, game_of(session), games, self.counts, part.frozen)
 
-    def _model_of(self, name: str) -> Model | None:
+    def _model_of(self, name: str, *, frozen: bool = False) -> Model | None:
         model = self._agents[name].model
-        return self.models[model] if model else None
+        if not model:
+            return None
+        return self.models.frozen(model) if frozen else self.models[model]
 
     def _agent(
         self, name: str, session: SessionId, purpose: Purpose, board: Board, model: Model | None, part: Part
@@ -189,6 +191,7 @@ class AgentMaker:
             report=report,
             board=board,
             measure=self.reporter.measure,
+            hyperparameters=part.hyperparameters,
         )
         if agent.model in self.models.released:
             return self._released_agent(name, context, self.models.released[agent.model])

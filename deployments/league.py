@@ -11,7 +11,7 @@ from typing import Final
 
 from ray.exceptions import RayError
 
-from app.agents.agent import Agent
+from app.agents.agent import NO_HYPERPARAMETERS, Agent
 from app.agents.blocking import BlockingAgent
 from app.agents.league_agent import LeagueAgent
 from app.config.active import agents_of
@@ -56,6 +56,8 @@ class Part:
     """Version that plays all of the game; None: the trainer's."""
     note: Callable[[float], None] = nobody
     """Takes the return of each finished episode."""
+    hyperparameters: Mapping[str, float] = NO_HYPERPARAMETERS
+    """Of the learning period that it plays in."""
 
 
 WHOLE: Final = Part()
@@ -112,7 +114,7 @@ class ReplicaLeague:
                 raise LeagueError(
                     f"player {side.player} is played by agent {plays!r}; here play {', '.join(sorted(classes))}"
                 )
-            return play(plays, Part(side.learns, version_of(side), note))
+            return play(plays, Part(side.learns, version_of(side), note, side.hyperparameters or NO_HYPERPARAMETERS))
 
         tells = getattr(classes[name], "codec", "json") == "json"
         return LeagueAgent(session, self._trainers[name], codec_of(classes[name]), self._matches, make, tells=tells)

@@ -14,7 +14,7 @@ from app.models.released import ReleasedModel
 from app.stores.trial import Trial
 from app.types import Version
 from deployments.actor_args import ActorArgs
-from deployments.models import WeightsClock, batch_limits, local_model, network_of, remote_model, watch
+from deployments.models import WeightsClock, batch_limits, build_engine, local_model, network_of, remote_model, watch
 from deployments.releases import ReplicaReleases
 from deployments.weights_pages import WeightsPages
 
@@ -50,10 +50,17 @@ class ReplicaModels:
         self.released: dict[str, ReplicaReleases] = {}
         """Those that follow the registry."""
         self._models = {name: self._model(name, remote_models) for name in dict.fromkeys(wanted)}
+        self._frozen = {
+            name: self._frozen_model(name) for name in self._models if self._asked_here(name, remote_models)
+        }
 
     def __getitem__(self, name: str) -> Model:
         """Returns a model."""
         return self._models[name]
+
+    def frozen(self, name: str) -> Model:
+        """Returns the model that is asked for versions that were set apart."""
+        return self._frozen.get(name, self._models[name])
 
     def tell(self, name: str, took: Callable[[Version], None]) -> None:
         """Tells from now on which version of a local model answers, as soon as it does."""
@@ -107,6 +114,16 @@ class ReplicaModels:
         model, following = local_model(config, seed, self._args.first[name], weights, clock, self._args.service.home)
         self._following.append(following)
         return model
+
+    def _asked_here(self, name: str, remote_models: dict[str, DeploymentHandle[Any]]) -> bool:
+        """Returns whether frozen versions of a model answer in this process, though the newest one does not."""
+        league = self._args.config.league
+        return league is not None and league.frozen_inference == "actor" and name in remote_models
+
+    def _frozen_model(self, name: str) -> Model:
+        config, run = self._args.config.models[name], self._args.config.run
+        engine = build_engine(config, run.seed, None, self._args.service.home)
+        return LocalModel(engine, self._trial.weights(name).fetch, batch_limits(config))
 
     def _released_model(self, name: str) -> ReleasedModel:
         """Returns a model that follows the registry, beginning with the version that the service found."""

@@ -1,9 +1,10 @@
 """What a user writes: the decision logic of one side of a game."""
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import ClassVar, cast
+from types import MappingProxyType
+from typing import ClassVar, Final, cast
 
 from pydantic import BaseModel
 
@@ -16,6 +17,8 @@ from app.sessions.session import EndCause
 from app.types import Purpose, SessionId, Version
 from app.wire.payload import Codec, CodecKind, Payload, codec_of
 from app.wire.trees import Tree
+
+NO_HYPERPARAMETERS: Final[Mapping[str, float]] = MappingProxyType({})
 
 
 def nowhere(name: str, value: float) -> None:
@@ -41,6 +44,8 @@ class AgentContext:
     measure: Callable[[str, float], None] = nowhere
     """Reports a number under a name of the agent's choice, for operators: the service shows how many there were, their
     sum, the smallest and the largest. Names are few, such as a config's; by default it goes nowhere."""
+    hyperparameters: Mapping[str, float] = NO_HYPERPARAMETERS
+    """Numbers of the league's learning period that the game is played in, by name; none outside a league."""
 
 
 class Agent(ABC):

@@ -2,13 +2,13 @@
 
 import asyncio
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextvars import copy_context
 from dataclasses import dataclass
 from functools import partial
 from typing import ClassVar, cast
 
-from app.agents.agent import Agent, AgentContext
+from app.agents.agent import NO_HYPERPARAMETERS, Agent, AgentContext
 from app.agents.bridge import BlockingBoard, BlockingModel, on_loop
 from app.agents.threads import Call, ThreadPool
 from app.agents.unroll import Unroll
@@ -38,6 +38,8 @@ class BlockingContext:
     """Values that the agents of the game share within a frame."""
     measure: Callable[[str, float], None]
     """Reports a number for operators, as that of an ``AgentContext``."""
+    hyperparameters: Mapping[str, float] = NO_HYPERPARAMETERS
+    """Of the league's learning period, as those of an ``AgentContext``."""
 
 
 class BlockingAgent(ABC):
@@ -143,6 +145,7 @@ class Offloaded(Agent):
             report=on_loop(loop, context.report),
             board=BlockingBoard(context.board, loop),
             measure=on_loop(loop, context.measure),
+            hyperparameters=context.hyperparameters,
         )
         self._agent = make(given)
         self._pool = pool

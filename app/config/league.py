@@ -172,6 +172,10 @@ class LeagueConfig(Process):
     """Share of the matches that frozen players play, where the result says most and nobody learns from it: a new one
     against the champion, until one is known to be better, and those whose ratings are the least certain."""
 
+    frozen_inference: Literal["model", "actor"] = "model"
+    """Where frozen players are asked. ``model``: where their model is, in the actor's process or in replicas of its
+    own; ``actor``: in the actor's process, also where the newest weights are asked in replicas."""
+
     pools: dict[Name, tuple[PlayerName, ...]] = {}
     """Fixed lists of players for evaluation."""
 
