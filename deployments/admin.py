@@ -161,7 +161,8 @@ class Admin:
         return _json((await self._node_report(peers)).as_dict())
 
     async def _metrics(self, request: HttpRequest, peers: Peers | None) -> HttpReply:
-        return HttpReply(_OK, exposition((await self._node_report(peers)).samples()), CONTENT_TYPE)
+        samples = [*(await self._node_report(peers)).samples(), *await self._league.samples()]
+        return HttpReply(_OK, exposition(samples), CONTENT_TYPE)
 
     async def _list(self, request: HttpRequest, peers: Peers | None) -> HttpReply:
         query = read_query(request.fields)

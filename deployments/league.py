@@ -80,8 +80,9 @@ class ReplicaLeague:
           client: Reaches it.
           counts: The replica's counters.
         """
-        self._agents = {name: agents_of(config, trainer.model)[0] for name, trainer in config.trainers.items()}
-        self._trainers = {self._agents[player.trainer]: player.trainer for player in league.players.values()}
+        self._agents = {player.trainer: _learning_agent(config, player.trainer) for player in league.players.values()}
+        """By trainer: who plays its model."""
+        self._trainers = {agent: trainer for trainer, agent in self._agents.items()}
         self._seats = league.seats
         self._evaluation_share = league.evaluation_share
         self._draws = Draws(secrets.randbits(63))
@@ -176,6 +177,14 @@ class ReplicaLeague:
         if len(self._results) > RESULTS_MAX:
             self._results.popitem(last=False)
             self._counts["matches_forgotten"] += 1
+
+
+def _learning_agent(config: ExperimentConfig, trainer: str) -> str:
+    """Returns the agent whose games a trainer learns from; another that asks its model, where there is none."""
+    settings = config.trainers[trainer]
+    buffers = {one.buffer for one in settings.inputs}
+    agents = agents_of(config, settings.model)
+    return next((name for name in agents if config.agents[name].buffer in buffers), agents[0])
 
 
 def version_of(side: Side) -> Version | None:

@@ -1,6 +1,7 @@
 """The league over HTTP, to read: how it stands, and whom a live game is to meet."""
 
 import asyncio
+import logging
 import math
 from collections.abc import Awaitable, Callable
 from typing import Final, Protocol, TypeVar
@@ -11,6 +12,8 @@ from ray.exceptions import RayError
 from app.errors import BadRequestError, LeagueError, NotFoundError, OverloadedError
 from app.league.matches import Side
 from app.league.report import LeagueReport
+from app.metrics.names import LEAGUE_MATCHES, LEAGUE_OPEN, LEAGUE_RATING
+from app.metrics.prometheus import Sample
 from app.types import Version
 from app.wire.http import JSON, HttpReply, HttpRequest
 
@@ -21,14 +24,22 @@ MATCHES_MAX: Final = 1_000
 PATIENCE_S: Final = 10.0
 """Longest wait for the league."""
 
+SCRAPE_S: Final = 2.0
+"""Longest wait for the league while metrics are scraped."""
+SHOWN_MAX: Final = 256
+"""Strongest players whose ratings are metrics: a series each."""
+MATCHES: Final = "matches_"
+"""How the league's counts of matches begin."""
+
 _T = TypeVar("_T")
+_log = logging.getLogger(__name__)
 
 
 class Asked(Protocol):
     """The league, to look at."""
 
-    async def show(self, matches: int) -> LeagueReport:
-        """Returns how it stands, with so many of its newest matches."""
+    async def show(self, matches: int, players: int | None = None) -> LeagueReport:
+        """Returns how it stands, with so many of its newest matches and strongest players; None: all players."""
 
     async def next_opponent(self, level: float | None, rating: float | None) -> Side:
         """Returns a frozen player of a level, or near a rating."""
@@ -91,6 +102,23 @@ class LeaguePages:
         except LeagueError as error:
             raise NotFoundError(str(error)) from error
         return HttpReply(200, orjson.dumps(found), JSON)
+
+    async def samples(self) -> list[Sample]:
+        """Returns ratings of the strongest and counts as metrics; none without a league, or while it does not answer."""
+        if self._league is None:
+            return []
+        try:
+            async with asyncio.timeout(SCRAPE_S):
+                report = await self._league.show(0, SHOWN_MAX)
+        except (RayError, TimeoutError, LeagueError) as error:
+            _log.warning("the league's metrics are missing, it does not answer: %s", error)
+            return []
+        ratings = [Sample(LEAGUE_RATING, {"player": one.player}, one.rating) for one in report.standings]
+        outcomes = {
+            name.removeprefix(MATCHES): count for name, count in report.counts.items() if name.startswith(MATCHES)
+        }
+        matches = [Sample(LEAGUE_MATCHES, {"outcome": outcome}, count) for outcome, count in outcomes.items()]
+        return [*ratings, *matches, Sample(LEAGUE_OPEN, {}, report.open_matches)]
 
     def _there(self) -> Asked:
         if self._league is None:

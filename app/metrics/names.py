@@ -81,6 +81,10 @@ NODE_CONNECTIONS: Final = Metric(
     "sparring_node_connections", "gauge", "1", "Open connections of the replicas that answered."
 )
 
+LEAGUE_RATING: Final = Metric("sparring_league_rating", "gauge", "1", "Rating of each player of the league.")
+LEAGUE_MATCHES: Final = Metric("sparring_league_matches_total", "counter", "1", "Matches by what became of them.")
+LEAGUE_OPEN: Final = Metric("sparring_league_matches_open", "gauge", "1", "Matches that have no result yet.")
+
 METRICS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Metric))
 """All of them, in the order in which they are exposed."""
 

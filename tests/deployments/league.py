@@ -33,10 +33,10 @@ class Asked:
             self.league.report(match.id, Result((1.0, 0.0)), 1.0)
         return sum(any(side.player == "old" for side in match.sides) for match in matches)
 
-    async def show(self, matches: int) -> LeagueReport:
+    async def show(self, matches: int, players: int | None = None) -> LeagueReport:
         if self.is_away:
             await asyncio.Future()
-        return report_of(self.league.state, {}, matches)
+        return report_of(self.league.state, {}, matches, players)
 
     async def next_opponent(self, level: float | None, rating: float | None) -> Side:
         self.asked.append((level, rating))
