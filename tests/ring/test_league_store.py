@@ -1,10 +1,11 @@
 """The league is ready whatever is started first, and outlives its process."""
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
+from types import MappingProxyType
 
 import pytest
 import ray
@@ -24,6 +25,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
 
 READY_S = 30.0
 WIN = Result((1.0, 0.0))
+BOT = {"clones/x": Weights("clones/x", "hash")}
 PLAYERS = "league.players={main: {trainer: main}, second: {trainer: main, role: main_exploiter}}"
 
 
@@ -31,10 +33,10 @@ def config_of(trial: str, *overrides: str) -> ExperimentConfig:
     return load(Path("configs/rl.yaml"), [f"run.trial={trial}", PLAYERS, *overrides])
 
 
-def opened(config: ExperimentConfig, home: Path) -> Trial:
+def opened(config: ExperimentConfig, home: Path, weights: Mapping[str, Weights] = MappingProxyType({})) -> Trial:
     trial = open_stores(config, home)
     if config.league is not None:
-        open_league(config, config.league, home, {})
+        open_league(config, config.league, home, weights)
     return trial
 
 
@@ -109,7 +111,8 @@ def test_a_league_that_is_killed_goes_on(cluster: Cluster, tmp_path: Path, capsy
 
 def test_a_second_start_takes_a_changed_config_up(cluster: Cluster, tmp_path: Path) -> None:
     with stores(config_of("changed"), tmp_path) as trial:
-        opened(config_of("changed", "league.opponents.bot={weights: clones/x}"), tmp_path)
-        assert "bot" in {standing.player for standing in trial.league().show_now().standings}
+        opened(config_of("changed", "league.opponents.bot={weights: clones/x}"), tmp_path, BOT)
+        ray.kill(ray.get_actor(LEAGUE, namespace=trial.namespace), no_restart=False)
+        assert asyncio.run(trial.league().side("bot")).weights == BOT["clones/x"]
         with pytest.raises(LeagueError, match="rated by openskill"):
             opened(config_of("changed", "league.rating=elo"), tmp_path)

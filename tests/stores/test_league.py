@@ -29,7 +29,7 @@ def config_of(**changes: object) -> LeagueConfig:
 async def store_in(
     folder: Path, clock: Callable[[], float] = lambda: 0.0, **changes: object
 ) -> AsyncIterator[LeagueStore]:
-    store = LeagueStore(config_of(**changes), str(folder), 1, clock)
+    store = LeagueStore(config_of(**changes), str(folder), 1, clock=clock)
     await store.start()
     try:
         yield store
