@@ -12,6 +12,8 @@ PlayerId = str
 UNKNOWN: Final = 0.5
 """Win rate of a pair that has not met."""
 FIRST_CAPACITY: Final = 16
+GROUPS_KEPT: Final = 256
+"""Groups of players whose places are kept."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +48,8 @@ class Payoff:
             )
         self._decay, self._prior, self._min_games = decay, prior_games, min_games
         self._places: dict[PlayerId, int] = {}
+        self._groups: dict[int, tuple[Sequence[PlayerId], NDArray[np.intp]]] = {}
+        """Places of groups, by the identity of their tuple, which stays as long as it is in here."""
         self._wins = np.zeros((FIRST_CAPACITY, FIRST_CAPACITY))
         self._games = np.zeros((FIRST_CAPACITY, FIRST_CAPACITY), np.uint32)
 
@@ -139,6 +143,7 @@ class Payoff:
         count = len(state.players)
         capacity = max(FIRST_CAPACITY, count)
         self._places = {player: place for place, player in enumerate(state.players)}
+        self._groups.clear()
         self._wins, self._games = np.zeros((capacity, capacity)), np.zeros((capacity, capacity), np.uint32)
         self._wins[:count, :count], self._games[:count, :count] = state.wins, state.games
 
@@ -152,8 +157,17 @@ class Payoff:
         other.load(state)
         return other
 
-    def _columns(self, players: Sequence[PlayerId]) -> list[int]:
-        return list(map(self._places.__getitem__, players))
+    def _columns(self, players: Sequence[PlayerId]) -> NDArray[np.intp]:
+        """Returns the places of players; those of a tuple are kept, since groups of players are asked for again."""
+        known = self._groups.get(id(players))
+        if known is not None and known[0] is players:
+            return known[1]
+        columns = np.fromiter(map(self._places.__getitem__, players), np.intp, len(players))
+        if isinstance(players, tuple):
+            if len(self._groups) >= GROUPS_KEPT:
+                self._groups.clear()
+            self._groups[id(players)] = (players, columns)
+        return columns
 
     def _rates(
         self, wins: NDArray[np.float64], losses: NDArray[np.float64], games: NDArray[np.uint32]

@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from train.bench.league import LeaguePlan, league, recorded_league, told_entries, told_matches, told_snapshots
+from train.bench.league import LeaguePlan, Snapshot, league, recorded_league, told_entries, told_matches, told_snapshots
 from train.launch.stopping import Stopper
 
 
@@ -38,7 +38,7 @@ def test_an_entry_is_within_with_and_without_the_disk() -> None:
     assert told_entries([(0.01, 0.1)] * 5, [4.0] * 5)["ratio"] == pytest.approx(0.025)
 
 
-def test_a_snapshot_is_within_by_itself_and_for_the_loop() -> None:
-    assert told_snapshots([(30.0, 5.0)] * 5, [15.0] * 5)["within"]
-    assert not told_snapshots([(60.0, 5.0)] * 5, [15.0] * 5)["within"]
-    assert told_snapshots([(30.0, 5.0)] * 5, [15.0] * 5)["ratio"] == 2.0
+def test_a_snapshot_is_within_by_its_cpu_in_loop_and_thread() -> None:
+    assert told_snapshots([Snapshot(5.0, 40.0, 300.0, 9.0)] * 5, [15.0] * 5)["within"]
+    assert not told_snapshots([Snapshot(5.0, 46.0, 300.0, 9.0)] * 5, [15.0] * 5)["within"]
+    assert told_snapshots([Snapshot(5.0, 20.0, 30.0, 9.0)] * 5, [15.0] * 5)["ratio"] == 2.0
