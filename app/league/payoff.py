@@ -125,7 +125,8 @@ class Payoff:
         Raises:
           KeyError: A player is unknown.
         """
-        return self._games[self._places[player], self._columns(opponents)]
+        games: NDArray[np.uint32] = self._games[self._places[player], self._columns(opponents)]
+        return games
 
     def matrix(self, players: Sequence[PlayerId]) -> NDArray[np.float64]:
         """Returns the win rate of each row's player over each column's, [N, N]; 0.5 on the diagonal."""
