@@ -128,6 +128,12 @@ class Payoff:
         games: NDArray[np.uint32] = self._games[self._places[player], self._columns(opponents)]
         return games
 
+    def games_matrix(self, players: Sequence[PlayerId]) -> NDArray[np.uint32]:
+        """Returns how many matches the row's player has played against the column's, [N, N]."""
+        places = self._columns(players)
+        games: NDArray[np.uint32] = self._games[np.ix_(places, places)]
+        return games
+
     def matrix(self, players: Sequence[PlayerId]) -> NDArray[np.float64]:
         """Returns the win rate of each row's player over each column's, [N, N]; 0.5 on the diagonal."""
         places = self._columns(players)

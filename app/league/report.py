@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.league.match_log import MatchRecord, record_of
-from app.league.payoff import PlayerId
+from app.league.payoff import Payoff, PayoffState, PlayerId
 from app.league.standings import Standing, standings
 from app.league.state import LeagueState
 
@@ -51,10 +51,40 @@ class LeagueReport:
         }
 
 
-def report_of(
+@dataclass(frozen=True, slots=True)
+class Gathered:
+    """What a report is made of: nothing changes it any more, so any thread may make the report."""
+
+    standings: tuple[Standing, ...]
+    payoff: Payoff
+    """Its settings alone; it may have gone on."""
+    results: PayoffState
+    counts: Mapping[str, int]
+    open_matches: int
+    championship: Mapping[str, Any]
+    turns: Mapping[str, PlayerId]
+    matches: tuple[MatchRecord, ...]
+
+    def report(self) -> LeagueReport:
+        """Returns the report; its matrices take the longest."""
+        payoff, ids = self.payoff.at(self.results), tuple(standing.player for standing in self.standings)
+        games = payoff.games_matrix(ids)
+        return LeagueReport(
+            standings=self.standings,
+            win_rates=np.where(games > 0, payoff.matrix(ids), np.nan),
+            games=games,
+            counts=self.counts,
+            open_matches=self.open_matches,
+            championship=self.championship,
+            turns=self.turns,
+            matches=self.matches,
+        )
+
+
+def gathered(
     state: LeagueState, strategy: Mapping[PlayerId, float], matches: int = 0, players: int | None = None
-) -> LeagueReport:
-    """Returns how a league stands.
+) -> Gathered:
+    """Returns what a report of a league is made of.
 
     Args:
       state: Of the league.
@@ -62,16 +92,20 @@ def report_of(
       matches: Newest finished matches to tell.
       players: Strongest players to tell; None tells all.
     """
-    found = standings(state, strategy)[:players]
-    ids = [standing.player for standing in found]
-    games = np.array([state.payoff.games_with(player, ids) for player in ids]).reshape(len(ids), len(ids))
-    return LeagueReport(
-        standings=tuple(found),
-        win_rates=np.where(games > 0, state.payoff.matrix(ids), np.nan),
-        games=games,
+    return Gathered(
+        standings=tuple(standings(state, strategy)[:players]),
+        payoff=state.payoff,
+        results=state.payoff.state(),
         counts=dict(state.counts),
         open_matches=len(state.matches),
         championship=state.championship.as_dict(),
         turns=dict(state.turns),
         matches=tuple(record_of(state.token, played) for played in list(state.recent)[-matches:] if matches),
     )
+
+
+def report_of(
+    state: LeagueState, strategy: Mapping[PlayerId, float], matches: int = 0, players: int | None = None
+) -> LeagueReport:
+    """Returns how a league stands; see ``gathered``."""
+    return gathered(state, strategy, matches, players).report()

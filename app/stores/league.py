@@ -14,7 +14,7 @@ from app.league.matches import Match, MatchId, Reply, Result, Side
 from app.league.payoff import PlayerId
 from app.league.periods import Due, Freeze
 from app.league.players import LearningPlayer, Weights
-from app.league.report import LeagueReport, report_of
+from app.league.report import LeagueReport, gathered
 from app.league.standings import by_level, by_rating, standings
 from app.stores.kept_league import KeptLeague, restored_in
 from app.stores.league_config import Given, read_given
@@ -222,7 +222,9 @@ class LeagueStore:
           matches: Newest finished matches to tell, at most the thousand that are in memory.
           players: Strongest players to tell; None tells all.
         """
-        return report_of(self._kept.league.state, self._kept.league.equilibrium.strategy, matches, players)
+        league = self._kept.league
+        parts = gathered(league.state, league.equilibrium.strategy, matches, players)
+        return await asyncio.to_thread(parts.report)
 
     async def folder(self) -> str:
         """Returns where the league writes, for who reads the whole match log."""
