@@ -6,7 +6,7 @@ import logging
 import secrets
 from collections import Counter, OrderedDict
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Final
 
 from ray.exceptions import RayError
@@ -56,7 +56,7 @@ class Part:
     """Version that plays all of the game; None: the trainer's."""
     note: Callable[[float], None] = nobody
     """Takes the return of each finished episode."""
-    hyperparameters: Mapping[str, float] = NO_HYPERPARAMETERS
+    hyperparameters: Mapping[str, float] = field(default_factory=lambda: NO_HYPERPARAMETERS)
     """Of the learning period that it plays in."""
 
 

@@ -104,7 +104,7 @@ class LeaguePages:
         return HttpReply(200, orjson.dumps(found), JSON)
 
     async def samples(self) -> list[Sample]:
-        """Returns ratings of the strongest and counts as metrics; none without a league, or while it does not answer."""
+        """Returns the strongest ratings and all counts as metrics; none while no league answers."""
         if self._league is None:
             return []
         try:

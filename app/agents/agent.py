@@ -2,7 +2,7 @@
 
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import ClassVar, Final, cast
 
@@ -44,7 +44,7 @@ class AgentContext:
     measure: Callable[[str, float], None] = nowhere
     """Reports a number under a name of the agent's choice, for operators: the service shows how many there were, their
     sum, the smallest and the largest. Names are few, such as a config's; by default it goes nowhere."""
-    hyperparameters: Mapping[str, float] = NO_HYPERPARAMETERS
+    hyperparameters: Mapping[str, float] = field(default_factory=lambda: NO_HYPERPARAMETERS)
     """Numbers of the league's learning period that the game is played in, by name; none outside a league."""
 
 

@@ -4,7 +4,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from contextvars import copy_context
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
 from typing import ClassVar, cast
 
@@ -38,7 +38,7 @@ class BlockingContext:
     """Values that the agents of the game share within a frame."""
     measure: Callable[[str, float], None]
     """Reports a number for operators, as that of an ``AgentContext``."""
-    hyperparameters: Mapping[str, float] = NO_HYPERPARAMETERS
+    hyperparameters: Mapping[str, float] = field(default_factory=lambda: NO_HYPERPARAMETERS)
     """Of the league's learning period, as those of an ``AgentContext``."""
 
 
