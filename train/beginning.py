@@ -1,16 +1,13 @@
 """What a trainer starts from, decided once, by the driver."""
 
 import logging
-import shutil
-import time
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
+from app.aside import lay_aside
 from app.config.checkpoints import CheckpointsConfig
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError
-from app.home import START_FORMAT
 from app.models.checkpoints import (
     CHECKPOINTS,
     LATEST,
@@ -22,11 +19,6 @@ from app.models.checkpoints import (
 )
 from app.stores.model_sources import ModelSources
 from train.checkpoint import FILE, load_state
-
-ASIDE: Final = ".before-"
-"""What follows the name of a folder that ``overwrite`` has moved aside; the time follows that."""
-ASIDE_KEPT: Final = 3
-"""Newest folders that stay aside: a trial that is started over and over does not fill the disk."""
 
 _log = logging.getLogger(__name__)
 
@@ -112,16 +104,11 @@ def move_aside(folder: Path, now_s: float) -> None:
     Raises:
       CheckpointError: It cannot be renamed.
     """
-    target = folder.with_name(f"{folder.name}{ASIDE}{time.strftime(START_FORMAT, time.gmtime(now_s))}")
-    while target.exists():  # Two starts within a second.
-        target = target.with_name(f"{target.name}-2")
     try:
-        folder.replace(target)
+        target = lay_aside(folder, now_s)
     except OSError as error:
-        raise CheckpointError(f"cannot move the checkpoints in {folder} aside to {target}: {error}") from error
+        raise CheckpointError(f"cannot move the checkpoints in {folder} aside: {error}") from error
     _log.info("the checkpoints of an earlier start are now in %s", target)
-    for old in sorted(folder.parent.glob(f"{folder.name}{ASIDE}*"))[:-ASIDE_KEPT]:
-        shutil.rmtree(old, ignore_errors=True)
 
 
 def _own_folder(sources: ModelSources, first: str | None) -> Path | None:

@@ -57,6 +57,7 @@ class TrainingSession:
                 f"{len(config.trainers)} trainers begin together, got --restore {restore}, allowed: {LATEST}"
             )
         self._config = config
+        self._restore = restore
         self.trial = trial
         self.runs = {name: TrainingRun(config, name, trial, home, restore=restore) for name in config.trainers}
         """By trainer."""
@@ -82,7 +83,14 @@ class TrainingSession:
         self._evaluations = [made for run in self.runs.values() if (made := self._played(run)) is not None]
 
     def start(self) -> None:
-        """Starts to train."""
+        """Starts to train; what begins with first weights begins with a new league as well.
+
+        Raises:
+          CheckpointError: Checkpoints of an earlier start cannot be moved aside.
+          LeagueError: The league does not answer, or cannot be laid aside.
+        """
+        if self._keeper is not None and self._restore is None:
+            self.trial.league().begin_anew_now()
         for run in self.runs.values():
             run.start()
         self._monitor.start()

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
+from app.aside import lay_aside
 from app.config.league import LeagueConfig
 from app.errors import LeagueError
 from app.league.league import DUEL
@@ -74,6 +75,27 @@ class LeagueStore:
           LeagueError: Its players would be rated by another system, or it cannot be written down.
         """
         await self._kept.configure(Given(config, dict(weights)))
+
+    async def begin_anew(self) -> bool:
+        """Begins with nothing where a learning player was frozen before, and returns whether; its files are laid aside.
+
+        Who is trained from the first weights on is not who has played those matches.
+
+        Raises:
+          LeagueError: The files cannot be laid aside.
+        """
+        if all(player.learner is None for player in self._kept.league.state.roster.frozen.values()):
+            return False
+        self._first = self._kept.given
+        await self.close()
+        try:
+            aside = await asyncio.to_thread(lay_aside, self._folder, self._clock())
+        except OSError as error:
+            raise LeagueError(f"the league's files in {self._folder} cannot be laid aside: {error}") from error
+        finally:
+            await self.start()
+        _log.info("the league of an earlier start is now in %s", aside)
+        return True
 
     async def save(self) -> None:
         """Writes a snapshot now.

@@ -120,6 +120,14 @@ class LeagueClient:
         """Asks for the ``LearningPlayer`` that a trainer is to go on with; nobody has to wait for the answer."""
         return self._handle.call("at", trainer)
 
+    def begin_anew_now(self) -> bool:
+        """Lays the league aside where players have learned in it, begins with nothing, and returns whether.
+
+        Raises:
+          LeagueError: It cannot be laid aside, or the league does not answer.
+        """
+        return bool(self._got("begin_anew"))
+
     def due_now(self, player: PlayerId, updates: int) -> Due:
         """Returns what a trainer is to do with its player after some updates since it took it over.
 

@@ -173,3 +173,23 @@ async def test_a_live_opponent_is_found_by_level(tmp_path: Path) -> None:
         assert (await store.next_opponent(rating=11.0)).player == "weak"
         with pytest.raises(LeagueError, match="level"):
             await store.next_opponent(level=2.0)
+
+
+async def test_who_trains_from_first_weights_on_begins_with_a_league_without_a_past(tmp_path: Path) -> None:
+    folder = tmp_path / "league"
+    async with store_in(folder, opponents={"bot": {"agent": "bot"}}) as store:
+        assert not await store.begin_anew()  # Nobody has learned.
+        await store.configure(config_of(opponents={"bot": {"agent": "bot"}, "other": {"agent": "bot"}}), {})
+        await store.freeze("main", 1, Weights("clones/a", "hash"))
+        old = await store.next_match("main")
+        assert await store.begin_anew()
+        assert {standing.player for standing in (await store.show()).standings} == {"main", "exploiter", "bot", "other"}
+        assert (await store.player("main")).period == 1
+        assert await store.report(old.id, WIN) is Reply.UNKNOWN
+        fresh = await store.next_match("main")
+        assert await store.report(fresh.id, WIN) is Reply.COUNTED
+    (aside,) = tmp_path.glob("league.before-*")
+    async with store_in(folder) as again, store_in(aside) as before:
+        assert {standing.frozen for standing in (await again.show()).standings} == {False, True}  # The bots stay.
+        assert "main:1" in {standing.player for standing in (await before.show()).standings}
+        assert "main:1" not in {standing.player for standing in (await again.show()).standings}

@@ -7,12 +7,13 @@ import numpy as np
 import pytest
 import torch
 
+from app.aside import ASIDE, ASIDE_KEPT
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError
 from app.models.pool import ModelPool, Source
 from app.models.saved import SavedModel
-from train.beginning import ASIDE, ASIDE_KEPT, Beginning, Plan, move_aside, plan
+from train.beginning import Beginning, Plan, move_aside, plan
 from train.checkpoint import FILE, Checkpoints, LearnerState
 from train.resume import Progress
 from train.strategies.strategy import TrainedState
