@@ -6,6 +6,7 @@ from copy import deepcopy
 from torch import nn
 
 from app.algorithm_check import heads_problem
+from app.algorithms.adversarial import make_discriminator
 from app.algorithms.custom import Training, custom_learner
 from app.algorithms.learner import policy_problem
 from app.algorithms.normalising import value_scale
@@ -13,7 +14,7 @@ from app.algorithms.passes import SequenceSettings
 from app.algorithms.shaping import make_shaping
 from app.algorithms.stepper import Still
 from app.algorithms.trpo import trpo_problem
-from app.config.algorithms import Algorithm, AlphaZero, CustomAlgorithm, learns_from_transitions
+from app.config.algorithms import Algorithm, AlphaZero, CustomAlgorithm, Gail, learns_from_transitions
 from app.config.from_trajectories import Online
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.problems import Problems, combined, config_error
@@ -178,6 +179,8 @@ def _problem(trainer: TrainerConfig, module: nn.Module) -> str | None:
             return f"{one.algorithm.kind} cannot train models.{trainer.model}: {problem}"
         if problem := _shaping_problem(one):
             return f"its rewards cannot be shaped: {problem}"
+        if problem := _discriminator_problem(one, spec_of(module)):
+            return f"its expert's moves cannot be told apart: {problem}"
     if value_scale(module) is not None:
         return _scale_problem(trainer)
     return None
@@ -231,6 +234,20 @@ def _problem_of_kind(algorithm: Algorithm, module: nn.Module) -> str | None:
             return "teacher and first_policy_coef compare single ticks, and it carries a state"
         case _:
             return policy_problem(spec, towards_target=isinstance(algorithm, AlphaZero))
+
+
+def _discriminator_problem(wanted: TrainInput, spec: ModelSpec) -> str | None:
+    """Returns why the network that is to tell an expert's moves apart cannot be made."""
+    if not isinstance(wanted.algorithm, Gail):
+        return None
+    if spec.rewards:
+        return f"gail pays one reward of its own, and the model names {', '.join(spec.rewards)}; allowed are none"
+    own = wanted.algorithm.discriminator
+    try:
+        make_discriminator(own.factory, own.kwargs, spec, seed=0)
+    except Exception as error:  # noqa: BLE001  # Code of the user's own may raise anything.
+        return str(error) if isinstance(error, PluginError | ValueError) else f"{type(error).__name__}: {error}"
+    return None
 
 
 def _custom_problem(algorithm: CustomAlgorithm, module: nn.Module) -> str | None:

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from app.agents.json_arrays import everything_allowed
 from app.agents.outbox import Outbox
 from app.agents.unroll import Step, Unroll
-from app.config.algorithms import A2c, CustomAlgorithm, Ppo, Traced, learns_from_transitions
+from app.config.algorithms import CustomAlgorithm, learns_from_transitions
 from app.config.from_trajectories import Online
 from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig
@@ -28,6 +28,7 @@ from app.models.torch_engine import TorchEngine
 from app.replay.fifo import Fifo
 from app.seeding import derive
 from app.types import RowKind, Version
+from train.adversaries import load_adversaries
 from train.checkpoint import LearnerState
 from train.learners import Learners
 from train.learning import make_learner
@@ -82,7 +83,8 @@ class PlainLoop:
             begin.check(hash_of(self._module))
             self._module.load_state_dict(dict(begin.progress.trained.model))
         self._trained = wrap(self._trainer, self._module, Place())
-        make = partial(make_learner, self._trainer.inputs[0], self._spec)
+        adversary = load_adversaries(config, self._trainer, self._spec).get(0)
+        make = partial(make_learner, self._trainer.inputs[0], self._spec, adversary=adversary)
         self._learners = Learners([self._trained.learner(make)])
         if begin is not None:
             go_on(begin.progress, self._trained, self._learners, 0)
@@ -206,10 +208,10 @@ def _trainer(config: ExperimentConfig) -> TrainerConfig:
         algorithm = wanted.algorithm
         if isinstance(algorithm, Online) and algorithm.teacher is not None:
             raise ConfigError("in one process nobody finds a teacher, got algorithm.teacher; allowed there is null")
-        is_newest = isinstance(algorithm, Ppo | A2c | Traced | Trpo | CustomAlgorithm)
+        is_newest = isinstance(algorithm, Online | Trpo | CustomAlgorithm)
         if wanted.buffer is not None and is_newest and not learns_from_transitions(algorithm):
             return found[0]
     raise ConfigError(
-        "in one process there is one trainer with one input, a buffer, and one of ppo, a2c, impala, appo, trpo "
+        "in one process there is one trainer with one input, a buffer, and one of ppo, gail, a2c, impala, appo, trpo "
         "and custom; train others in a ring"
     )

@@ -1,6 +1,7 @@
 """From the config of an algorithm to what its learner is told."""
 
 from app.algorithms.actor_critic import ActorCritic
+from app.algorithms.adversarial import AdversarialSettings
 from app.algorithms.anchors import AnchorSettings
 from app.algorithms.combined_estimators import OwnValueTargets, Upgoing
 from app.algorithms.conservatism import Conservatism
@@ -22,7 +23,18 @@ from app.algorithms.trust_region import TrustRegion
 from app.algorithms.value_heads import Head, Heads, PerHead
 from app.algorithms.vtrace import Clips
 from app.algorithms.worth import PolicyLoss
-from app.config.algorithms import A2c, AlphaZero, Appo, Bc, Impala, Marwil, Ppo, Traced, TrajectoryAlgorithm
+from app.config.algorithms import (
+    A2c,
+    AlphaZero,
+    Appo,
+    Bc,
+    Clipped,
+    Gail,
+    Impala,
+    Marwil,
+    Traced,
+    TrajectoryAlgorithm,
+)
 from app.config.from_trajectories import Online, OwnGames, Sequential, ValueHead
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
 from app.config.rewards import RewardsConfig
@@ -41,11 +53,11 @@ def policy_settings(algorithm: TrajectoryAlgorithm, minibatches: int, rewards: t
     return PolicySettings(
         estimator=_estimator(algorithm, rewards),
         loss=_loss(algorithm),
-        normalise=isinstance(algorithm, Ppo | Appo) or (isinstance(algorithm, A2c) and algorithm.normalise_advantage),
+        normalise=isinstance(algorithm, Clipped) or (isinstance(algorithm, A2c) and algorithm.normalise_advantage),
         epochs=algorithm.epochs,
         minibatches=minibatches,
         sequences=sequence_settings(algorithm),
-        largest_kl=algorithm.largest_kl if isinstance(algorithm, Ppo | Appo) else None,
+        largest_kl=algorithm.largest_kl if isinstance(algorithm, Clipped) else None,
         running_scale=algorithm.scale_share if isinstance(algorithm, Marwil) else None,
         anchors=_anchors(algorithm),
         towards_target=isinstance(algorithm, AlphaZero),
@@ -100,6 +112,17 @@ def reward_settings(wanted: TrainInput, names: tuple[str, ...] = ()) -> RewardSe
     gammas = [heads[name].gamma if name in heads else None for name in names]
     own = tuple(gamma if one is None else one for one in gammas)
     return RewardSettings(gamma, own, shaping, rewards.normalise, rewards.largest)
+
+
+def adversarial_settings(algorithm: Gail, minibatches: int) -> AdversarialSettings:
+    """Returns how a discriminator learns, and what it pays.
+
+    Args:
+      algorithm: Its config.
+      minibatches: Optimizer steps of one of its epochs.
+    """
+    own = algorithm.discriminator
+    return AdversarialSettings(algorithm.reward, own.epochs, minibatches, own.learning_rate, own.label_smoothing)
 
 
 def q_settings(algorithm: Dqn | Cql, minibatches: int) -> QSettings:
@@ -201,7 +224,7 @@ def _advantages(algorithm: TrajectoryAlgorithm | Trpo) -> Estimator:
 
 def _loss(algorithm: TrajectoryAlgorithm) -> PolicyLoss:
     match algorithm:
-        case Ppo() | Appo():
+        case Clipped():
             return ClippedPolicy(
                 algorithm.clip_epsilon, algorithm.value_coef, algorithm.entropy_coef, algorithm.dual_clip,
                 algorithm.value_clip,

@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from torch import nn
 
+from app.algorithms.adversarial import Adversarial, Adversary
 from app.algorithms.contract import Learner
 from app.algorithms.critic_learner import CriticLearner
 from app.algorithms.custom import Training, custom_learner
@@ -15,7 +16,7 @@ from app.algorithms.q_learner import QLearner
 from app.algorithms.rewards import Rewarded
 from app.algorithms.stepper import Stepper, Still
 from app.algorithms.trpo import TrpoLearner
-from app.config.algorithms import Algorithm, CustomAlgorithm, asks_parts
+from app.config.algorithms import Algorithm, CustomAlgorithm, Gail, asks_parts
 from app.config.from_trajectories import FromTrajectories, Online
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
 from app.config.root import ExperimentConfig
@@ -26,6 +27,7 @@ from app.models.spec import ModelSpec
 from app.sources.opening import open_held_out
 from train.held_out import HeldOut
 from train.learner_settings import (
+    adversarial_settings,
     critic_settings,
     policy_settings,
     q_settings,
@@ -39,7 +41,11 @@ from train.together import Shared
 
 
 def make_learners(
-    trainer: TrainerConfig, trained: Trained, spec: ModelSpec, teachers: Mapping[int, nn.Module] = MappingProxyType({})
+    trainer: TrainerConfig,
+    trained: Trained,
+    spec: ModelSpec,
+    teachers: Mapping[int, nn.Module] = MappingProxyType({}),
+    adversaries: Mapping[int, Adversary] = MappingProxyType({}),
 ) -> Learners:
     """Returns the learners of a trainer's inputs.
 
@@ -48,11 +54,15 @@ def make_learners(
       trained: The network, and what changes it.
       spec: The network's shapes.
       teachers: Frozen networks by the places of the inputs whose algorithms name one.
+      adversaries: Experts, and what tells them apart, likewise.
 
     Raises:
       ValueError: An algorithm cannot train such a model.
     """
-    makes = [partial(make_learner, one, spec, teacher=teachers.get(at)) for at, one in enumerate(trainer.inputs)]
+    makes = [
+        partial(make_learner, one, spec, teacher=teachers.get(at), adversary=adversaries.get(at))
+        for at, one in enumerate(trainer.inputs)
+    ]
     if trainer.mixing.steps == "in_turn" or len(trainer.inputs) == 1:
         return Learners([trained.learner(make) for make in makes])
     steppers: list[Shared] = []
@@ -113,6 +123,7 @@ def make_learner(
     workers: int,
     reduce_sum: ReduceSum,
     teacher: nn.Module | None = None,
+    adversary: Adversary | None = None,
 ) -> Learner:
     """Returns the learner of an input.
 
@@ -124,13 +135,22 @@ def make_learner(
       workers: Number of workers.
       reduce_sum: Adds a tensor up over them.
       teacher: Frozen network that the algorithm's ``teacher`` names; None where it names none.
+      adversary: Its expert, and what tells the two apart; None where it has none.
 
     Raises:
-      ValueError: The algorithm cannot train such a model.
+      ValueError: The algorithm cannot train such a model, or its expert is missing.
     """
     learner = learner_of(wanted.algorithm, wanted.batch_rows, module, spec, stepper, workers, reduce_sum, teacher)
     rewards = reward_settings(wanted, spec.rewards)
-    return learner if rewards is None else Rewarded(learner, spec, rewards, reduce_sum)
+    if rewards is not None:
+        learner = Rewarded(learner, spec, rewards, reduce_sum)
+    if not isinstance(wanted.algorithm, Gail):
+        return learner
+    if adversary is None:
+        raise ValueError(f"gail learns from the games of {wanted.algorithm.expert!r}, got none of their rows")
+    minibatches = max(1, wanted.batch_rows // wanted.algorithm.minibatch_rows)
+    settings = adversarial_settings(wanted.algorithm, minibatches)
+    return Adversarial(learner, spec, adversary, settings, workers, reduce_sum)
 
 
 def learner_of(

@@ -16,6 +16,7 @@ from app.errors import SparringError, TrainingError
 from app.model_check import trained_spec
 from app.sources.opening import located
 from app.stores.trial import Trial
+from train.adversaries import check_adversaries
 from train.beginning import move_aside, plan
 from train.data import OwnStreams
 from train.env import missing_env, spare_watcher
@@ -54,6 +55,7 @@ class TrainingRun:
         self.inputs = tuple(open_input(config, trainer, at, trial, spec) for at in range(len(inputs)))
         for wanted in self.inputs:
             wanted.check()
+        check_adversaries(config, config.trainers[trainer], spec)
         self._config = located(config, Path.cwd())  # Workers run in other folders.
         self._trial = trial
         self._folder = home / config.run.trial

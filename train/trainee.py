@@ -9,6 +9,7 @@ from app.config.root import ExperimentConfig
 from app.config.training import TrainerConfig
 from app.models.module import from_arrays, spec_of
 from app.types import Arrays
+from train.adversaries import load_adversaries
 from train.learning import make_held_out, make_learners
 from train.resume import Progress, go_on, progress_of
 from train.strategies.build import wrap
@@ -41,6 +42,7 @@ class Trainee:
         Raises:
           ConfigError: It cannot be trained so on this machine.
           PluginError: User code that the config names is missing.
+          SourceError: The games of an expert cannot be read.
           ValueError: An algorithm cannot train such a model.
         """
         self.spec = spec_of(module)
@@ -53,7 +55,8 @@ class Trainee:
 
     def _make(self, trainer: TrainerConfig) -> None:
         self.trained = wrap(trainer, self._module, self._place)
-        self.learners = make_learners(trainer, self.trained, self.spec, self._teachers)
+        adversaries = load_adversaries(self._config, trainer, self.spec)
+        self.learners = make_learners(trainer, self.trained, self.spec, self._teachers, adversaries)
         self.held_out = make_held_out(self._config, trainer, self.trained, self._module)
 
     def progress(self) -> Progress | None:

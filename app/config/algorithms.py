@@ -4,7 +4,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import Discriminator, Field, Tag
 
-from app.config.base import Config, ImportPath
+from app.config.base import Config, Factory, ImportPath, Name
 from app.config.from_trajectories import FromTrajectories, Online, Sequential
 from app.config.off_policy import Cql, Ddpg, Dqn, FromTransitions, Iql, Sac, Td3
 from app.config.trust_region import Trpo
@@ -27,16 +27,57 @@ class Clipped(Online):
     is left out. null never does so."""
 
 
-class Ppo(Clipped):
-    """Clipped PPO (Schulman et al., 2017)."""
-
-    kind: Literal["ppo"] = "ppo"
+class Proximal(Clipped):
+    """What PPO and GAIL share."""
 
     gae_lambda: float = Field(0.95, ge=0, le=1)
     """Mixing of one-step (0) and Monte Carlo (1) returns."""
 
     epochs: int = Field(4, ge=1)
     """Passes over each batch."""
+
+
+class Ppo(Proximal):
+    """Clipped PPO (Schulman et al., 2017)."""
+
+    kind: Literal["ppo"] = "ppo"
+
+
+class DiscriminatorConfig(Factory):
+    """What tells an expert's moves from those of the policy that learns, and how it learns to."""
+
+    factory: ImportPath = "app.models.networks.discriminator:build"
+    """Callable that returns a network; it is called with the model's ``ModelSpec`` and ``kwargs``. The network maps an
+    observation and an action, nested like the model's and each leaf [M, …], to numbers [M]: the log-odds that the
+    expert did so."""
+
+    epochs: int = Field(1, ge=1)
+    """Passes over each batch."""
+
+    learning_rate: float = Field(3e-4, gt=0)
+    """Of Adam."""
+
+    label_smoothing: float = Field(0.0, ge=0, lt=0.5)
+    """How far the labels lie from 0 and 1, so that it never becomes certain."""
+
+
+class Gail(Proximal):
+    """GAIL (Ho & Ermon, 2016): PPO whose reward is how much its moves look like an expert's."""
+
+    kind: Literal["gail"] = "gail"
+
+    expert: Name
+    """Source with the expert's games; their rewards are not looked at. Each learner worker holds its steps."""
+
+    expert_rows: int = Field(100_000, ge=1)
+    """Most steps of it that are held, the first ones."""
+
+    reward: Literal["paper", "log_odds"] = "paper"
+    """What a move pays, of the chance D that the expert did it: ``paper`` -log(1 - D), which is above 0, so that
+    long games pay whatever happens in them; ``log_odds`` log D - log(1 - D), which is below 0 for moves that look
+    unlike the expert's (Fu et al., 2018)."""
+
+    discriminator: DiscriminatorConfig = DiscriminatorConfig()
 
 
 class A2c(Online):
@@ -152,10 +193,11 @@ def _kind(value: object) -> object:
     return value.get("kind", "ppo") if isinstance(value, dict) else getattr(value, "kind", "ppo")
 
 
-TrajectoryAlgorithm = Ppo | A2c | Impala | Appo | Bc | Marwil | AlphaZero
+TrajectoryAlgorithm = Ppo | Gail | A2c | Impala | Appo | Bc | Marwil | AlphaZero
 
 Algorithm = Annotated[
     Annotated[Ppo, Tag("ppo")]
+    | Annotated[Gail, Tag("gail")]
     | Annotated[A2c, Tag("a2c")]
     | Annotated[Impala, Tag("impala")]
     | Annotated[Appo, Tag("appo")]

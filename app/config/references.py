@@ -37,6 +37,7 @@ REFERENCES = (
     Reference("trainers", ("model",), "models"),
     Reference("trainers", ("inputs", "*", "buffer"), "buffers"),
     Reference("trainers", ("inputs", "*", "source"), "sources"),
+    Reference("trainers", ("inputs", "*", "algorithm", "expert"), "sources"),
     Reference("sources", ("held_out_source",), "sources"),
     Reference("league", ("*", "trainer"), "trainers", modes=()),  # A league is one section.
     Reference("league", ("*", "agent"), "agents", modes=()),

@@ -4,7 +4,7 @@ from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
-from app.config.algorithms import Algorithm, CustomAlgorithm, Ppo, asks_parts
+from app.config.algorithms import Algorithm, CustomAlgorithm, Gail, Ppo, asks_parts
 from app.config.base import Config, Name, Process
 from app.config.checkpoints import CheckpointsConfig
 from app.config.evaluating import EvaluationConfig
@@ -69,6 +69,15 @@ class TrainInput(Config):
     def _trusts_its_own_games(self) -> "TrainInput":
         if isinstance(self.algorithm, Trpo) and self.source is not None:
             raise ValueError(f"trpo learns from its own newest games, got source {self.source!r}; allowed is a buffer")
+        return self
+
+    @model_validator(mode="after")
+    def _gail_plays(self) -> "TrainInput":
+        if isinstance(self.algorithm, Gail) and self.source is not None:
+            raise ValueError(
+                f"gail learns from games of its own, got source {self.source!r}, allowed: buffer; the expert's games "
+                "are the source that algorithm.expert names"
+            )
         return self
 
     @model_validator(mode="after")

@@ -4,12 +4,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, cast
 
 from app.config.active import active
-from app.config.algorithms import CustomAlgorithm
+from app.config.algorithms import CustomAlgorithm, Gail
 from app.config.keys import refuse_bad_keys
 from app.config.problems import Problems, config_error
 from app.config.root import ExperimentConfig
 from app.config.sources import FactorySource
 from app.config.strategies import package_problem
+from app.config.training import TrainInput
 from app.errors import PluginError
 from app.plugins import load_plugin
 
@@ -58,10 +59,17 @@ def _user_code(config: ExperimentConfig) -> "Iterator[tuple[str, str]]":
             yield f"sources.{name}.preprocess", source.preprocess
     for name, trainer in config.trainers.items():
         for at, one in enumerate(trainer.inputs):
-            if isinstance(one.algorithm, CustomAlgorithm):
-                yield f"trainers.{name}.inputs.{at}.algorithm.factory", one.algorithm.factory
-            if one.rewards is not None and one.rewards.shaping is not None:
-                yield f"trainers.{name}.inputs.{at}.rewards.shaping.factory", one.rewards.shaping.factory
+            yield from ((f"trainers.{name}.inputs.{at}.{place}", path) for place, path in _code_of_input(one))
+
+
+def _code_of_input(wanted: TrainInput) -> "Iterator[tuple[str, str]]":
+    """Yields the place within an input, and the import path, of all code that it names."""
+    if isinstance(wanted.algorithm, CustomAlgorithm):
+        yield "algorithm.factory", wanted.algorithm.factory
+    if isinstance(wanted.algorithm, Gail):
+        yield "algorithm.discriminator.factory", wanted.algorithm.discriminator.factory
+    if wanted.rewards is not None and wanted.rewards.shaping is not None:
+        yield "rewards.shaping.factory", wanted.rewards.shaping.factory
 
 
 def _build_models(config: ExperimentConfig, file: Path) -> None:

@@ -1,6 +1,6 @@
 """Who plays CartPole without having learned it, and what may be learned from that."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 
 import gymnasium
 import numpy as np
@@ -32,6 +32,31 @@ class Wanders:
         if self._rng.random() < self._changes:
             self._push = int(self._rng.integers(2))
         return self._push
+
+
+class Demonstrations:
+    """Games of CartPole for a source: states, and what was done; nothing was paid."""
+
+    def __init__(self, games: int, seed: int) -> None:
+        self._games, self._seed = games, seed
+
+    def __iter__(self) -> Iterator[dict[str, object]]:
+        """Yields a game each."""
+        env = gymnasium.make("CartPole-v1")
+        for game in range(self._games):
+            observation, _ = env.reset(seed=self._seed * 1000 + game)
+            states, actions, over = [observation], [], False
+            while not over:
+                actions.append(balances(states[-1]))
+                observation, _, terminated, truncated, _ = env.step(actions[-1])
+                states.append(observation)
+                over = terminated or truncated
+            yield {
+                "observation": np.array(states),
+                "action": np.array(actions),
+                "reward": np.zeros(len(actions)),
+                "truncated": True,
+            }
 
 
 def recorded(spec: ModelSpec, plays: Plays, games: int, seed: int) -> tuple[Rows, list[float]]:

@@ -23,6 +23,7 @@ from app.seeding import derive
 from app.stores.buffer_settings import buffer_settings
 from app.stores.supplies import make_supply
 from app.types import Version
+from train.adversaries import load_adversaries
 from train.learning import make_learner
 from train.strategies.build import wrap
 from train.strategies.strategy import Place
@@ -85,7 +86,9 @@ class Learning:
         self.module: nn.Module = build_module(model.factory, model.kwargs, seed)
         self._spec = spec_of(self.module)
         self._supply = make_supply(self._spec, buffer_settings(whole, wanted.buffer), 0)
-        self._learner = wrap(trainer, self.module, Place()).learner(partial(make_learner, wanted, self._spec))
+        adversary = load_adversaries(whole, trainer, self._spec).get(0)
+        make = partial(make_learner, wanted, self._spec, adversary=adversary)
+        self._learner = wrap(trainer, self.module, Place()).learner(make)
         env_id = whole.launch.simulator.env
         self.make_env: MakeEnv = make_env or (lambda: gymnasium.make(env_id, disable_env_checker=True))
         self._pace = Pace(wanted.batch_rows) if whole.buffers[wanted.buffer].rollouts == "wait" else None

@@ -6,6 +6,7 @@ from typing import Any
 
 from torch import Tensor
 
+import app.algorithms.adversarial
 import app.algorithms.critic_rules
 import app.algorithms.estimators
 import app.algorithms.imitation
@@ -16,7 +17,7 @@ import app.models.question
 from app.algorithms.actor_critic import ActorCritic
 from app.algorithms.ppo import ClippedPolicy
 
-from .short import A2C, APPO, BC, CQL, DQN, IMPALA, IQL, LOCKS, PPO, SAC, TRPO, Short
+from .short import A2C, APPO, BC, CQL, DQN, GAIL, IMPALA, IQL, LOCKS, PPO, SAC, SAC_OF_NUMBERS, TD3, TRPO, Short
 
 Function = Callable[..., Any]
 
@@ -85,8 +86,13 @@ def reward_negated(target: Function) -> Function:
 
 
 def first_negated(function: Function) -> Function:
-    """Advantage weights: the worse actions are preferred."""
+    """Advantage weights: the worse actions are preferred. Targets of critics: rewards count as costs."""
     return lambda first, *more: function(-first, *more)
+
+
+def exchanged(loss: Function) -> Function:
+    """Discriminator: moves of the policy are taken for the expert's, and the other way round."""
+    return lambda expert, own, *more: loss(own, expert, *more)
 
 
 def without_masks(stacked: Function) -> Function:
@@ -109,9 +115,20 @@ MUTANTS = (
     Mutant("trpo: gradient has the wrong sign", app.algorithms.trust_region, "flat_gradient", negated, TRPO),
     Mutant("dqn: rewards are costs", app.algorithms.q_learner, "double_q_target", reward_negated, DQN),
     Mutant("sac: policy loss has the wrong sign", app.algorithms.sac, "policy_loss_discrete", negated, SAC),
+    Mutant(
+        "sac of numbers: policy loss has the wrong sign", app.algorithms.sac, "policy_loss", negated, SAC_OF_NUMBERS
+    ),
+    Mutant("sac of numbers: rewards are costs", app.algorithms.sac, "soft_target", first_negated, SAC_OF_NUMBERS),
+    Mutant(
+        "td3: policy loss has the wrong sign", app.algorithms.critic_rules, "deterministic_policy_loss", negated, TD3
+    ),
+    Mutant("td3: rewards are costs", app.algorithms.critic_rules, "clipped_double_q_target", first_negated, TD3),
     Mutant("bc: loss has the wrong sign", app.algorithms.imitation, "behaviour_cloning_loss", negated, BC),
     Mutant("cql: the penalty has the wrong sign", app.algorithms.q_learner, "conservative_penalty", negated, CQL),
     Mutant("iql: policy loss has the wrong sign", app.algorithms.critic_rules, "behaviour_cloning_loss", negated, IQL),
     Mutant("iql: worse actions weigh more", app.algorithms.critic_rules, "advantage_weights", first_negated, IQL),
+    Mutant(
+        "gail: the discriminator has the wrong sign", app.algorithms.adversarial, "discriminator_loss", exchanged, GAIL
+    ),
     Mutant("masks: games allow everything", app.models.question, "stacked_masks", without_masks, LOCKS),
 )

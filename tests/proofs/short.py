@@ -8,6 +8,7 @@ import numpy as np
 from app.errors import NonFiniteLossError
 
 from .experts import Wanders, balances, recorded
+from .imitating import imitated
 from .learning import Learning
 from .teaching import spec_in, taught
 
@@ -62,7 +63,24 @@ class Taught:
         return {name: np.concatenate([rows[name], other[name]]) for name in rows}
 
 
-Short = Played | Taught
+@dataclass(frozen=True, slots=True)
+class Imitated:
+    """Learns by GAIL from games that pay nothing."""
+
+    config: str
+    env_steps: int
+    line: float
+    expert_games: int
+
+    def mean_return(self) -> float:
+        """Returns that of evaluated games; minus infinity where learning broke down."""
+        try:
+            return imitated(self.config, 0, self.expert_games, self.env_steps).mean_return
+        except NonFiniteLossError:
+            return float("-inf")
+
+
+Short = Played | Taught | Imitated
 
 STALE = ("trainers.main.publish_every_updates=4",)
 PPO = Played("rl.yaml", 14_000, 150)
@@ -72,8 +90,11 @@ APPO = Played("appo.yaml", 24_000, 120, STALE)
 TRPO = Played("trpo.yaml", 14_000, 130)
 DQN = Played("dqn.yaml", 10_000, 100)
 SAC = Played("sac_discrete.yaml", 8_000, 120)
+SAC_OF_NUMBERS = Played("sac_pendulum.yaml", 5_000, -500)
+TD3 = Played("td3_pendulum.yaml", 9_000, -700)
 LOCKS = Played("ppo_locks.yaml", 8_000, 5.0)
 BC = Taught("imitation.yaml", 600, 300, 10)
 CQL = Taught("cql.yaml", 1_500, 120, 2, 200)
 IQL = Taught("iql.yaml", 1_500, 120, 2, 200)
-SHORTS: tuple[Short, ...] = (PPO, A2C, IMPALA, APPO, TRPO, DQN, SAC, LOCKS, BC, CQL, IQL)
+GAIL = Imitated("gail.yaml", 40_000, 300, 20)
+SHORTS: tuple[Short, ...] = (PPO, A2C, IMPALA, APPO, TRPO, DQN, SAC, SAC_OF_NUMBERS, TD3, LOCKS, BC, CQL, IQL, GAIL)

@@ -8,14 +8,17 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from app.algorithms.adversarial import Adversary, Expert, make_discriminator
 from app.algorithms.contract import Learner
 from app.algorithms.estimators import Gae
 from app.algorithms.learner import PolicyLearner, PolicySettings, ReduceSum
 from app.algorithms.ppo import ClippedPolicy
 from app.algorithms.stepper import Stepper
+from app.config.algorithms import Gail
 from app.config.training import TrainerConfig
 from app.config.trust_region import Trpo
 from app.models.module import hash_of, spec_of
+from app.models.spec import ModelSpec
 from app.seeding import derive
 from app.types import RowKind
 from tests.small_policy import SmallPolicy, small_policy
@@ -92,9 +95,11 @@ class Run:
         return digest((progress.trained, progress.learner, progress.random))
 
     def _learner(self, module: torch.nn.Module, stepper: Stepper, workers: int, reduce_sum: ReduceSum) -> Learner:
-        if isinstance(self._input.algorithm, Trpo):
-            return make_learner(self._input, spec_of(self.module), module, stepper, workers, reduce_sum)
-        return PolicyLearner(module, spec_of(self.module), stepper, SETTINGS, workers, reduce_sum)
+        spec, algorithm = spec_of(self.module), self._input.algorithm
+        if isinstance(algorithm, Trpo | Gail):
+            apart = adversary(spec) if isinstance(algorithm, Gail) else None
+            return make_learner(self._input, spec, module, stepper, workers, reduce_sum, adversary=apart)
+        return PolicyLearner(module, spec, stepper, SETTINGS, workers, reduce_sum)
 
 
 def batch(number: int, rows: int = 40) -> dict[str, Tensor]:
@@ -111,7 +116,17 @@ def batch(number: int, rows: int = 40) -> dict[str, Tensor]:
         "log_prob": torch.full((rows,), -0.7),
         "kind": kind,
         "weight": (kind == RowKind.STEP).float(),
+        "episode": torch.arange(rows) // 10 + number * rows,
+        "tick": torch.arange(rows) % 10,
     }
+
+
+def adversary(spec: ModelSpec) -> Adversary:
+    """Returns an expert and an untrained discriminator, the same in each process."""
+    source = torch.Generator().manual_seed(11)
+    states, actions = torch.randn(50, 2, generator=source), torch.randint(0, 2, (50,), generator=source)
+    network = make_discriminator("app.models.networks.discriminator:build", {"hidden": [8]}, spec, seed=3)
+    return Adversary(network, Expert([states], [actions]))
 
 
 def digest(tree: Any) -> str:

@@ -38,6 +38,7 @@ LEARNERS = {
     **dict.fromkeys(("dqn", "cql"), QLearner),
     **dict.fromkeys(("sac", "iql", "td3", "ddpg"), CriticLearner),
 }
+NEEDED = {"gail": {"expert": "demos"}}
 
 
 def module_for(kind: str) -> torch.nn.Module:
@@ -60,7 +61,9 @@ def rows_for(module: torch.nn.Module) -> Rows:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_algorithm_learns_from_what_its_buffer_hands_out(kind: str) -> None:
-    algorithm: Algorithm = TypeAdapter(Algorithm).validate_python({"kind": kind, "minibatch_rows": 5})
+    algorithm: Algorithm = TypeAdapter(Algorithm).validate_python(
+        {"kind": kind, "minibatch_rows": 5} | NEEDED.get(kind, {})
+    )
     module = module_for(kind)
     assert untrainable(algorithm, module) is None
     stepper = plain_stepper(module, torch.optim.SGD(module.parameters(), 0.01), 10.0)

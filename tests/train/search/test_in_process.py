@@ -73,6 +73,15 @@ def test_a_teacher_is_refused_where_nobody_finds_it(tmp_path: Path) -> None:
         objective(config("trainers.main.inputs.0.algorithm.teacher.checkpoint=clones/x"), Trial("one", tmp_path, 1))
 
 
+def test_gail_imitates_its_expert_in_one_process(tmp_path: Path) -> None:
+    changes = (
+        "sources.played={kind: factory, factory: 'tests.train.test_adversaries:demos'}",
+        "trainers.main.inputs.0.algorithm.expert=played",
+    )
+    objective(load(RL.with_name("gail.yaml"), [*SMALL, *changes]), Trial("one", tmp_path, 2))
+    assert "0.discriminator.head.weight" in state(tmp_path).progress.learner
+
+
 def test_an_algorithm_of_ones_own_is_tried_out(tmp_path: Path) -> None:
     own = "{kind: custom, factory: 'tests.algorithms.test_custom:Idle', minibatch_rows: 64}"
     inputs = f"trainers.main.inputs=[{{buffer: rollouts, batch_rows: 128, algorithm: {own}}}]"

@@ -13,6 +13,12 @@ PROGRAM = "tests.train.strategies.rank_program"
 WARM = {"schedule": {"kind": "cosine", "decay_optimizer_steps": 20}, "warmup_optimizer_steps": 20}
 """The checkpoint falls into the warm-up, or behind it where minibatches are not accumulated."""
 TRPO = {"buffer": "rollouts", "batch_rows": 40, "algorithm": {"kind": "trpo", "minibatch_rows": 20}}
+GAIL = {
+    "buffer": "rollouts",
+    "batch_rows": 40,
+    "algorithm": {"kind": "gail", "expert": "demos", "minibatch_rows": 20},
+}
+"""And a network and an optimizer of its own."""
 OPTIMIZERS: dict[str, dict[str, object]] = {
     "adam": {"optimizer": {"kind": "adam"}},
     "adamw_schedule": {"optimizer": {"kind": "adamw", **WARM}},
@@ -24,12 +30,15 @@ OPTIMIZERS: dict[str, dict[str, object]] = {
     "fp16": {"precision": "fp16", "optimizer": WARM},
     "custom": {"optimizer": {"kind": "custom", "factory": "torch.optim:NAdam"}},
 }
-LEARNERS: dict[str, dict[str, object]] = {"trpo": {"inputs": [TRPO], "optimizer": {"kind": "adamw"}}}
+LEARNERS: dict[str, dict[str, object]] = {
+    "trpo": {"inputs": [TRPO], "optimizer": {"kind": "adamw"}},
+    "gail": {"inputs": [GAIL]},
+}
 
 
 STRATEGIES: dict[str, tuple[dict[str, object], tuple[str, ...]]] = {
     "ddp": ({"kind": "ddp"}, (*OPTIMIZERS, *LEARNERS)),
-    "fsdp": ({"kind": "fsdp"}, tuple(OPTIMIZERS)),
+    "fsdp": ({"kind": "fsdp"}, (*OPTIMIZERS, "gail")),
     "zero_0": ({"kind": "deepspeed", "stage": 0}, ("adam",)),
     "zero_1": ({"kind": "deepspeed", "stage": 1}, ("adamw_schedule",)),
     "zero_2": ({"kind": "deepspeed"}, ("adam", "adamw_schedule", "sgd_momentum_ema", "accumulated_whole", "bf16")),
