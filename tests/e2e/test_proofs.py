@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from app.models.pool import CLONES, ModelPool
+
 from .commands import BIN, ROOT, Place
 
 pytestmark = [pytest.mark.proof, pytest.mark.timeout(3600)]
@@ -37,3 +39,21 @@ def test_a_game_is_learned_over_the_ring(place: Place, config: str, least: float
     assert result["solved"]
     assert result["eval_mean"] >= least
     assert result["env_steps"] <= most_steps
+
+
+def test_a_league_of_two_trainers_is_learned_over_the_ring(place: Place) -> None:
+    result = launched(place, "league.yaml")
+    assert result["solved"]
+    assert result["eval_mean"] >= 0.6  # 80 of 100 games against a script that no trainer is told of.
+    folder = place.folder / "sparring" / "pong" / "league"
+    shown = place.run(str(BIN / "sparring"), "league", "show", str(folder), "--json")
+    assert shown.returncode == 0, shown.stdout + shown.stderr
+    league = json.loads(shown.stdout)
+    found = {standing["player"]: standing for standing in league["standings"]}
+    assert {"main", "exploiter", "script", "main:1", "main:2"} <= found.keys()
+    assert all(found[player]["games"] > 100 for player in ("main", "exploiter"))
+    players = league["payoff"]["players"]
+    at = {player: players.index(player) for player in players}
+    assert league["payoff"]["win_rates"][at["main"]][at["main:1"]] > 0.5
+    for clone in ModelPool(folder / CLONES).lineage():  # What was frozen is what it was: reading compares hashes.
+        assert ModelPool(folder / CLONES).read(clone.id).saved.arrays

@@ -175,6 +175,10 @@ async def test_a_live_opponent_is_found_by_level(tmp_path: Path) -> None:
             await store.next_opponent(level=2.0)
 
 
+def laid_aside(folder: Path) -> list[Path]:
+    return list(folder.glob("league.before-*"))
+
+
 async def test_who_trains_from_first_weights_on_begins_with_a_league_without_a_past(tmp_path: Path) -> None:
     folder = tmp_path / "league"
     async with store_in(folder, opponents={"bot": {"agent": "bot"}}) as store:
@@ -188,7 +192,7 @@ async def test_who_trains_from_first_weights_on_begins_with_a_league_without_a_p
         assert await store.report(old.id, WIN) is Reply.UNKNOWN
         fresh = await store.next_match("main")
         assert await store.report(fresh.id, WIN) is Reply.COUNTED
-    (aside,) = tmp_path.glob("league.before-*")
+    (aside,) = laid_aside(tmp_path)
     async with store_in(folder) as again, store_in(aside) as before:
         assert {standing.frozen for standing in (await again.show()).standings} == {False, True}  # The bots stay.
         assert "main:1" in {standing.player for standing in (await before.show()).standings}
