@@ -131,6 +131,14 @@ def test_what_is_changed_of_rewards_is_what_the_discriminator_pays() -> None:
             ["trainers.main.inputs.0.source=demos", "trainers.main.inputs.0.buffer=null"],
             "gail learns from games of its own, got source 'demos', allowed: buffer",
         ),
+        (
+            [
+                "models.main.factory=app.models.networks.policy:build",
+                "models.main.kwargs={observation: {shape: [4]}, action: {choices: 2}, rewards: [kills, score]}",
+                f"{ALGORITHM}.heads={{kills: {{}}, score: {{}}}}",
+            ],
+            "gail pays one reward of its own, and the model names kills, score; allowed are none",
+        ),
         ([f"{ALGORITHM}.reward=game"], "allowed: 'paper' or 'log_odds'"),
         ([f"{ALGORITHM}.discriminator={{kwargs: {{layers: 3}}}}"], "its expert's moves cannot be told apart: .*layers"),
         ([f"{ALGORITHM}.discriminator={{factory: 'app.nowhere:build'}}"], "discriminator.factory: .*app.nowhere"),
