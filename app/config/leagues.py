@@ -61,5 +61,7 @@ def _player_problems(
             f"got {player.freeze_min_updates}, allowed: at most freeze_every_updates, {player.freeze_every_updates}",
         )
     trainer = config.trainers.get(player.trainer)
+    if trainer is not None and league.active_in(config.run.mode) and not trainer.active_in(config.run.mode):
+        yield "trainer", f"trainer {player.trainer!r} does not exist in mode {config.run.mode}, allowed: one that does"
     if trainer is not None and trainer.active_in(config.run.mode) and not agents_of(config, trainer.model):
         yield "trainer", f"no agent asks its model {trainer.model!r}, allowed: a trainer whose model an agent plays"

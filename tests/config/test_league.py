@@ -99,6 +99,15 @@ def test_what_does_not_fit_is_one_message(changes: dict[str, object], path: str,
     assert message in found[path]
 
 
+def test_a_trainer_that_does_not_exist_where_the_league_does_is_named() -> None:
+    absent = tree()
+    trainers = absent["trainers"]
+    assert isinstance(trainers, dict)
+    trainers["exploiter"]["enable"] = "deploy"
+    found = league_problems(ExperimentConfig.model_validate(absent))
+    assert found["league.players.exploiter.trainer"].startswith("trainer 'exploiter' does not exist in mode train")
+
+
 def test_a_trainer_whose_model_nobody_plays_is_named() -> None:
     unplayed = tree()
     agents = unplayed["agents"]

@@ -1,11 +1,13 @@
 """A league in the ring: who sits where plays what the league says, and every match counts once."""
 
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import psutil
 import pytest
 import ray
 
@@ -102,10 +104,10 @@ def seats(service: League, game: str) -> list[dict[str, Any]]:
 
 
 def tick(service: League, game: str, seat: int) -> str:
-    """Plays a tick, and returns the version that has answered."""
+    """Plays a tick, and returns the version that has answered; empty of who has none, such as a script."""
     reply = step(service.http, f"{game}-agent-player.{seat}", "tick", {"observation": [0.0] * 6})
     assert reply.status_code == 200, reply.text
-    return reply.headers["policy_version"]
+    return reply.headers.get("policy_version", "")
 
 
 def stop(service: League, game: str, seat: int, reward: float) -> None:
@@ -186,6 +188,38 @@ def test_a_match_goes_on_in_another_replica_and_over_the_death_of_the_league(clu
         seats(service, "next")
 
 
+@contextmanager
+def trained(service: League, home: Path, agents: tuple[str, ...], trainers: tuple[str, ...]) -> Iterator[None]:
+    """Plays, trains and keeps the league for as long as the block runs."""
+    config = active(service.config)
+    runs = [TrainingRun(config, name, service.trial, home) for name in trainers]
+
+    def player(run: TrainingRun) -> TrainedPlayer:
+        def clone(version: Version) -> Clone:
+            return clone_version(config, run.model, service.trial, Told(version, 0, None), service.sources, frozen=True)
+
+        return TrainedPlayer(service.trial.metrics, service.trial.weights(run.model), run.name, clone)
+
+    keeper = LeagueKeeper(service.league, {run.name: player(run) for run in runs})
+    with playing(service.url, 8, env=PONG, seats=tuple({"*": agent} for agent in agents)):
+        for run in runs:
+            run.start()
+        keeper.start()
+        try:
+            yield
+        finally:
+            keeper.close(10)
+            for run in runs:
+                run.stop()
+        assert all(wait_for_end(run) for run in runs)
+
+
+def generation(service: League, model: str) -> int:
+    newest = service.trial.weights(model).newest()
+    assert newest is not None
+    return newest.generation
+
+
 def test_trainers_follow_the_leagues_periods_and_an_exploiter_begins_anew(cluster: Cluster, tmp_path: Path) -> None:
     periods = (
         "league.players.main.freeze_every_updates=4",
@@ -194,36 +228,54 @@ def test_trainers_follow_the_leagues_periods_and_an_exploiter_begins_anew(cluste
         "league.players.exploiter.reset_probability=1.0",
     )
     with League(cluster, "periods", *periods) as service:
-        names = ("main", "exploiter")
-        runs = [TrainingRun(active(service.config), name, service.trial, tmp_path) for name in names]
-        trained = {
-            run.name: TrainedPlayer(
-                service.trial.metrics,
-                service.trial.weights(run.model),
-                run.name,
-                lambda version, model=run.model: clone_version(
-                    active(service.config), model, service.trial, Told(version, 0, None), service.sources, frozen=True
-                ),
-            )
-            for run in runs
-        }
-        keeper = LeagueKeeper(service.league, trained)
-        both = ({"*": "player"}, {"*": "exploiter"})
-        with playing(service.url, 8, env=PONG, seats=both):
-            for run in runs:
-                run.start()
-            keeper.start()
-            try:
-                wait_until(lambda: {"main:2", "exploiter:2"} <= service.players(), "both froze", START_S)
-                wait_until(lambda: service.league.at_now("exploiter").weights is None, "it is taken over", START_S)
-            finally:
-                keeper.close(10)
-                for run in runs:
-                    run.stop()
-            assert all(wait_for_end(run) for run in runs)
-        generations = {name: service.trial.weights(name).newest() for name in names}
-        assert generations["main"] is not None
-        assert generations["exploiter"] is not None
-        assert generations["main"].generation == 1  # It goes on with what it has learned.
-        assert generations["exploiter"].generation >= 3  # Each life has one of its own.
+        with trained(service, tmp_path, ("player", "exploiter"), ("main", "exploiter")):
+            wait_until(lambda: {"main:2", "exploiter:2"} <= service.players(), "both froze", START_S)
+            wait_until(lambda: service.league.at_now("exploiter").weights is None, "it is taken over", START_S)
+        assert generation(service, "main") == 1  # It goes on with what it has learned.
+        assert generation(service, "exploiter") >= 3  # Each life has one of its own.
         assert service.league.at_now("main").hyperparameters == {"entropy_coef": 0.02}
+
+
+def test_players_of_one_trainer_take_turns_and_go_on_with_what_they_were(cluster: Cluster, tmp_path: Path) -> None:
+    turns = ("league.players.exploiter={trainer: main, role: main}", "league.slice_updates=3")
+    with League(cluster, "turns", *turns) as service:
+        seen: list[str] = []
+
+        def came_round() -> bool:
+            player = service.league.at_now("main")
+            if player.weights is None and seen[-1:] != [player.id]:
+                seen.append(player.id)
+            return len(seen) >= 3
+
+        with trained(service, tmp_path, ("player",), ("main",)):
+            wait_until(came_round, "the trainer has gone from one player to the other and back", START_S)
+        assert seen[:3] == ["main", "exploiter", "main"]
+        assert generation(service, "main") >= 3
+        counts = service.standing().counts
+        assert counts["matches_finished"] > 0
+
+
+def test_hundreds_of_changes_of_opponents_leave_memory_as_it_is(cluster: Cluster) -> None:
+    settings = (
+        *DUELS,
+        "league.players.main.matchmaking={kind: uniform, self_play: 0.0}",
+        "models.main.weights.cache_versions=4",
+    )
+    with League(cluster, "changes", *settings) as service:
+        for seed in range(12):
+            service.freeze(service.publish(seed))
+        replica = psutil.Process(service.status()["pid"])
+        slow, sizes = [], []
+        for number in range(500):
+            seats(service, f"g{number}")
+            for seat in (0, 1):
+                began_s = time.monotonic()
+                tick(service, f"g{number}", seat)
+                slow.append(time.monotonic() - began_s)
+                stop(service, f"g{number}", seat, float(seat))
+            if number in (99, 499):
+                sizes.append(replica.memory_info().rss)
+        assert np.quantile(slow, 0.99) < 0.1
+        assert sizes[1] - sizes[0] < 16 * 2**20
+        met = {player for match in service.standing().matches for player in match.players}
+        assert len(met) == 14  # All twelve, the script and the player itself.
