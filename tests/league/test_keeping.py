@@ -11,6 +11,7 @@ from app.league.image import Image, image_of
 from app.league.journal import Journal, segment_path, segments
 from app.league.keeping import history, restore, save, snapshot_path, snapshots
 from app.league.league import League
+from app.league.matches import Reply
 from tests.league.leagues import WIN, begun, freeze, play, settings_of
 
 SETTINGS = settings_of()
@@ -134,3 +135,13 @@ def test_ratings_of_another_system_are_refused(tmp_path: Path) -> None:
     write_about(tmp_path, SETTINGS)
     with pytest.raises(LeagueError, match=r"rated by openskill, and league\.rating is elo"):
         restore(tmp_path, settings_of(rating="elo"))
+
+
+def test_a_snapshot_knows_which_matches_were_given_up(tmp_path: Path) -> None:
+    kept = Kept(tmp_path)
+    late, counted = kept.league.next_match("exploiter", 0.0), kept.league.next_match("exploiter", 5000.0)
+    kept.league.report(counted.id, WIN, 5000.0)
+    kept.save()
+    again = League(SETTINGS, state=restore(tmp_path, SETTINGS).state)
+    assert again.report(late.id, WIN, 5000.0) is Reply.LATE
+    assert again.report(counted.id, WIN, 5000.0) is Reply.DUPLICATE
