@@ -41,7 +41,7 @@ class Joined:
 
 @dataclass(frozen=True, slots=True)
 class Left:
-    """A learning player is no longer in the config."""
+    """A player is no longer in the config, or nobody can play it: it is met no more."""
 
     player: str
 
@@ -137,7 +137,7 @@ def player_from(told: Mapping[str, Any]) -> Player:
     weights = None if told["weights"] is None else Weights(**told["weights"])
     role = None if told["role"] is None else Role(told["role"])
     known = {**told, "weights": weights, "role": role}
-    return LearningPlayer(**known) if "trainer" in told else FrozenPlayer(**known)
+    return LearningPlayer(**known) if "initial" in told else FrozenPlayer(**known)
 
 
 def _event(name: str, told: dict[str, Any]) -> Event:

@@ -50,6 +50,7 @@ def image_of(state: LeagueState) -> Image:
         "next_number": state.next_number,
         "learning": list(state.roster.learning.values()),
         "frozen": list(state.roster.frozen.values()),
+        "away": list(state.roster.away.values()),
         "matches": list(state.matches),
         "ratings": state.ratings.state(),
         "championship": state.championship.as_dict(),
@@ -138,8 +139,7 @@ def _state(payoff: PayoffState, told: Mapping[str, Any], settings: LeagueSetting
     state.ratings.load({player: _kept(*kept) for player, kept in told["ratings"].items()})
     state.championship.load(told["championship"])
     learning = [player for player in map(player_from, told["learning"]) if isinstance(player, LearningPlayer)]
-    frozen = [player for player in map(player_from, told["frozen"]) if isinstance(player, FrozenPlayer)]
-    state.roster = Roster(learning, frozen)
+    state.roster = Roster(learning, _frozen(told["frozen"]), _frozen(told["away"]))
     state.token, state.next_number = str(told["token"]), int(told["next_number"])
     state.matches = OpenMatches((number, _open(*match)) for number, match in told["matches"])
     state.tallies = {player: Tally(*tally) for player, tally in told["tallies"].items()}
@@ -150,6 +150,10 @@ def _state(payoff: PayoffState, told: Mapping[str, Any], settings: LeagueSetting
     )
     state.expired.update(dict.fromkeys(told["expired"]))
     return state
+
+
+def _frozen(told: list[dict[str, Any]]) -> list[FrozenPlayer]:
+    return [player for player in map(player_from, told) if isinstance(player, FrozenPlayer)]
 
 
 def _kept(rating: Mapping[str, float], moves: str) -> Kept:

@@ -5,14 +5,13 @@ in the same order to a state, make the same league: that is how it is restored.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from typing import Final
 
 import numpy as np
 
 from app.errors import LeagueError
-from app.league.events import Began, Closed, Event, How, Joined, Left, Opened
-from app.league.hyperparameters import initial
+from app.league.events import Began, Closed, Event, How, Opened
+from app.league.joining import changed_supplies, joining
 from app.league.matches import Entry, Match, MatchId, Reply, Result, Side, match_id, match_number
 from app.league.matchmaking.equilibrium import Equilibrium
 from app.league.matchmaking.matchmaker import Matchmaker, Probabilities
@@ -52,37 +51,21 @@ class League:
         self._matchmakers: dict[PlayerId, Matchmaker] = {}
         self._periods = Periods(settings, self.state, self._do)
 
-    def begin(self, token: str, now_s: float) -> None:
-        """Lets those of the settings join who are not there yet, and those leave who are no longer.
+    def begin(self, token: str, now_s: float) -> tuple[PlayerId, ...]:
+        """Makes the players those of the settings, with all that is known of them; see ``joining``.
 
         Args:
           token: Begins the ids of matches; one that the league has already is kept.
           now_s: The present, in Unix seconds.
+
+        Returns:
+          Supplied players whom the settings describe otherwise than before, and who stay what they were.
         """
         if not self.state.token:
             self._do(Began(token))
-        roster = self.state.roster
-        for learner in set(roster.learning) - set(self.settings.learners):
-            self._do(Left(learner))
-        for name, player in self.settings.supplied.items():
-            if name not in roster:
-                self._do(Joined(replace(player, since_s=now_s)))
-        for name, wanted in self.settings.learners.items():
-            if name not in roster.learning:
-                weights = None if wanted.initial is None else self._periods.initial_weights(wanted.initial)
-                self._do(
-                    Joined(
-                        LearningPlayer(
-                            id=name,
-                            role=wanted.role,
-                            trainer=wanted.trainer,
-                            initial=wanted.initial,
-                            hyperparameters=initial(wanted.spans),
-                            weights=weights,
-                            since_s=now_s,
-                        )
-                    )
-                )
+        for event in joining(self.state.roster, self.settings, now_s):
+            self._do(event)
+        return tuple(changed_supplies(self.state.roster, self.settings))
 
     # Matches.
 
@@ -213,7 +196,6 @@ class League:
         """
         found = self.state.roster.get(player)
         frozen = isinstance(found, FrozenPlayer)
-        learner = found.learner if isinstance(found, FrozenPlayer) else found.id
         return Side(
             player=player,
             period=found.period,
@@ -221,14 +203,10 @@ class League:
             learns=learns,
             seats=seats,
             weights=found.weights,
-            trainer=self._trainer_of(learner),
+            trainer=found.trainer,
             agent=found.agent if isinstance(found, FrozenPlayer) else None,
             hyperparameters=found.hyperparameters or None,
         )
-
-    def _trainer_of(self, learner: PlayerId | None) -> str | None:
-        wanted = None if learner is None else self.settings.learners.get(learner)
-        return None if wanted is None else wanted.trainer
 
     def _least_known(self, ids: Sequence[PlayerId], seats: Sequence[int], draws: Draws) -> list[PlayerId]:
         if len(ids) < len(DUEL):

@@ -8,6 +8,7 @@ import numpy as np
 from app.errors import LeagueError
 from app.league.events import Event, Froze, Joined, Turned
 from app.league.hyperparameters import initial, mutated
+from app.league.joining import initial_weights
 from app.league.payoff import PlayerId
 from app.league.players import UNTRAINED, FrozenPlayer, LearningPlayer, Role, Weights, frozen_id
 from app.league.schedule import next_turn
@@ -93,6 +94,7 @@ class Periods:
             period=period,
             hyperparameters=learning.hyperparameters,
             since_s=now_s,
+            trainer=learning.trainer,
         )
         after, changed = self._after(learning, frozen, anew)
         self._do(Froze(frozen, replace(after, since_s=now_s), changed))
@@ -132,19 +134,6 @@ class Periods:
             self._do(Turned(trainer, left, entering))
         return entering
 
-    def initial_weights(self, name: str | None) -> Weights:
-        """Returns the weights of an initial model; None means untrained ones.
-
-        Raises:
-          LeagueError: There is no such model.
-        """
-        if name is None:
-            return UNTRAINED
-        if name not in self._settings.initial_models:
-            there = ", ".join(self._settings.initial_models) or "none"
-            raise LeagueError(f"the league has no initial model {name!r}; there are {there}")
-        return self._settings.initial_models[name]
-
     def _after(self, learning: LearningPlayer, frozen: FrozenPlayer, anew: bool | None) -> tuple[LearningPlayer, bool]:
         """Returns what a player goes on as, and whether that has weights of somebody else."""
         wanted = self._settings.learners[learning.id]
@@ -152,7 +141,8 @@ class Periods:
         following = replace(learning, period=learning.period + 1, weights=None, updates=0)
         if draws.random() < wanted.freezing.reset_probability if anew is None else anew:
             values = initial(wanted.spans)
-            weights = self.initial_weights(learning.initial)
+            first = learning.initial
+            weights = UNTRAINED if first is None else initial_weights(first, self._settings)
             return replace(following, parent=None, weights=weights, hyperparameters=values), True
         copying = self._settings.copying
         better = None if copying is None else self._better(learning, copying.below, draws)

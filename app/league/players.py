@@ -82,6 +82,8 @@ class FrozenPlayer:
     """Those of that period."""
     since_s: float = 0.0
     """When it was frozen, in Unix seconds."""
+    trainer: str | None = None
+    """Trainer whose model its weights belong to; None for one that was supplied."""
     rating: float | None = None
     """Rating that it keeps for ever, so that others are measured by it; None: its results move it."""
 

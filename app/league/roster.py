@@ -13,9 +13,15 @@ Ids = tuple[PlayerId, ...]
 class Roster:
     """Players by id; groups are in the order in which their players came."""
 
-    def __init__(self, learning: Iterable[LearningPlayer] = (), frozen: Iterable[FrozenPlayer] = ()) -> None:
+    def __init__(
+        self,
+        learning: Iterable[LearningPlayer] = (),
+        frozen: Iterable[FrozenPlayer] = (),
+        away: Iterable[FrozenPlayer] = (),
+    ) -> None:
         self._learning = {player.id: player for player in learning}
         self._frozen = {player.id: player for player in frozen}
+        self._away = {player.id: player for player in away}
         self._groups: dict[object, Ids] = {}
 
     @property
@@ -27,6 +33,11 @@ class Roster:
     def frozen(self) -> Mapping[PlayerId, FrozenPlayer]:
         """All frozen players."""
         return MappingProxyType(self._frozen)
+
+    @property
+    def away(self) -> Mapping[PlayerId, FrozenPlayer]:
+        """Frozen players that are met no more; they may come back."""
+        return MappingProxyType(self._away)
 
     @property
     def ids(self) -> Ids:
@@ -83,28 +94,29 @@ class Roster:
           LeagueError: It would change a frozen player, or the kind of a player.
         """
         known = player.id in (self._frozen if isinstance(player, LearningPlayer) else self)
-        if known:
+        if known or self._away.get(player.id, player) != player:
             raise LeagueError(f"player {player.id!r} is in the league already, and frozen players do not change")
         if isinstance(player, FrozenPlayer):
+            self._away.pop(player.id, None)
             self._frozen[player.id] = player
             self._groups.clear()
             return
-        if player.id not in self._learning:
+        before = self._learning.get(player.id)
+        if before is None or before.role is not player.role:
             self._groups.clear()
         self._learning[player.id] = player
 
     def retire(self, player: PlayerId) -> None:
-        """Takes a learning player out; what it was stays.
+        """Takes a player out: a learning one for good, though what it was stays; a frozen one until it is put again.
 
         Raises:
-          LeagueError: It does not learn here.
+          LeagueError: There is none of that id.
         """
-        del self._learning[self.learner(player).id]
+        if self.get(player).id in self._learning:
+            del self._learning[player]
+        else:
+            self._away[player] = self._frozen.pop(player)
         self._groups.clear()
-
-    def copy(self) -> "Roster":
-        """Returns a roster of its own with the same players."""
-        return Roster(self._learning.values(), self._frozen.values())
 
     def _group(self, key: object, ids: Iterable[PlayerId]) -> Ids:
         found = self._groups.get(key)

@@ -153,7 +153,10 @@ class LeagueState:
         self.counts["pairs_counted"] += 1
 
     def _add_frozen(self, player: FrozenPlayer) -> None:
+        back = player.id in self.roster.away
         self.roster.put(player)
+        if back:  # With all that is known of it.
+            return
         self._enter(player.id)
         parent = player.learner if player.learner in self.roster.learning else None
         start = None if parent is None else self.ratings.rating(parent)
@@ -165,32 +168,44 @@ class LeagueState:
             self.championship.enter(player.id)
 
     def _change(self, player: LearningPlayer, *, anew: bool = False) -> None:
-        new = player.id not in self.roster.learning
+        before = self.roster.learning.get(player.id)
+        new = before is None
         self.roster.put(player)
+        if before is not None and before.trainer != player.trainer:
+            self._leave_trainer(before)
         self.turns.setdefault(player.trainer, player.id)
-        if new:
+        if new and player.id in self.tallies:  # One of that name was here before.
+            self._forget(player.id)
+        elif new:
             self._enter(player.id)
         elif anew:
-            self.payoff.forget(player.id)
-            self.tallies[player.id] = Tally()
+            self._forget(player.id)
         if new or anew:
             copied = None if player.parent is None else self.ratings.rating(player.parent)
             self.ratings.add(player.id, Moves.LEARNS, copied)
 
     def _enter(self, player: PlayerId) -> None:
-        if player not in self.tallies:
-            self.payoff.add(player)
-            self.tallies[player] = Tally()
+        self.payoff.add(player)
+        self.tallies[player] = Tally()
+
+    def _forget(self, player: PlayerId) -> None:
+        self.payoff.forget(player)
+        self.tallies[player] = Tally()
 
     def _leave(self, player: PlayerId) -> None:
-        trainer = self.roster.learner(player).trainer
+        learning = self.roster.learning.get(player)
         self.roster.retire(player)
-        if self.turns.get(trainer) == player:
-            others = [p.id for p in self.roster.learning.values() if p.trainer == trainer]
+        if learning is not None:
+            self._leave_trainer(learning)
+
+    def _leave_trainer(self, player: LearningPlayer) -> None:
+        """Gives the turn of a trainer on if a player had it that is no longer its."""
+        if self.turns.get(player.trainer) == player.id:
+            others = [p.id for p in self.roster.learning.values() if p.trainer == player.trainer]
             if others:
-                self.turns[trainer] = others[0]
+                self.turns[player.trainer] = others[0]
             else:
-                del self.turns[trainer]
+                del self.turns[player.trainer]
 
 
 def new_state(settings: LeagueSettings) -> LeagueState:

@@ -163,7 +163,8 @@ class KeptLeague:
 
     def _begun(self, settings: LeagueSettings, state: LeagueState) -> League:
         league = League(settings, lambda event: self._journal.append(to_bytes(event)), state)
-        league.begin(secrets.token_hex(4), self._clock())
+        for name in league.begin(secrets.token_hex(4), self._clock()):
+            _log.warning("opponent %s stays what it was in this league; allowed for another one is another name", name)
         return league
 
 

@@ -4,6 +4,8 @@ import pytest
 
 from app.errors import LeagueError
 from app.league.events import Event, Opened
+from app.league.hyperparameters import Span
+from app.league.image import image_of, parts_of, state_in
 from app.league.league import League
 from app.league.matches import ABORTED, Reply, Result
 from app.league.matchmaking.among import Among
@@ -200,10 +202,53 @@ def test_who_is_new_in_the_settings_joins_and_who_is_gone_leaves() -> None:
     again = League(settings_of(learners=learners, supplied={"bot": BOT}), events.append, league.state)
     again.begin("another", 1.0)
     assert set(again.state.roster.learning) == {"main", "late"}
-    assert set(again.state.roster.frozen) == {"exploiter:1", "bot"}
+    assert set(again.state.roster.frozen) == {"bot"}  # Nobody has the trainer of what the exploiter was.
     assert again.state.turns == {"first": "main", "third": "late"}
     assert again.report(pending.id, WIN, 1.0) is Reply.COUNTED  # Whoever played is gone: it counts for nobody.
     assert again.state.tallies["main"].games == 0
+
+
+def test_who_comes_back_has_its_results() -> None:
+    league = begun(settings_of(supplied={"bot": BOT}))
+    freeze(league, "exploiter")
+    meet(league, "bot", "exploiter:1", WIN, 3)
+    meet(league, "bot", "exploiter", WIN, 3)
+    rating = league.state.ratings.rating("bot")
+    without = League(settings_of(learners={"main": LearnerSettings("first")}), state=league.state)
+    without.begin("test", 1.0)
+    assert set(without.state.roster.ids) == {"main"}
+    kept = state_in(b"".join(parts_of(image_of(without.state))), without.settings)
+    assert kept.roster.away == without.state.roster.away
+    back = League(settings_of(supplied={"bot": BOT}), state=without.state)
+    assert back.begin("test", 2.0) == ()
+    assert set(back.state.roster.ids) == {"main", "exploiter", "exploiter:1", "bot"}
+    assert back.state.payoff.win_rate("bot", "exploiter:1") == 1.0
+    assert back.state.ratings.rating("bot") == rating
+    assert back.state.roster.learner("exploiter").period == 2  # exploiter:1 is taken.
+    assert back.state.payoff.games("exploiter", "bot") == 0
+    assert back.state.roster.away == {}
+
+
+def test_an_opponent_that_is_described_otherwise_stays_and_is_told() -> None:
+    league = begun(settings_of(supplied={"bot": BOT}))
+    other = FrozenPlayer("bot", agent="another")
+    again = League(settings_of(supplied={"bot": other}), state=league.state)
+    assert again.begin("test", 1.0) == ("bot",)
+    assert again.side("bot").agent == "scripted"
+
+
+def test_a_changed_role_trainer_or_bound_is_taken_up() -> None:
+    first = LearnerSettings("first", spans={"rate": Span(1.0, 0.5, 2.0), "gone": Span(3.0), "fixed": Span(4.0)})
+    league = begun(settings_of(learners={"main": first}))
+    then = LearnerSettings(
+        "second", Role.LEAGUE_EXPLOITER, spans={"rate": Span(0.2, 0.1, 0.6), "new": Span(7.0), "fixed": Span(5.0)}
+    )
+    again = League(settings_of(learners={"main": then}), state=league.state)
+    again.begin("test", 1.0)
+    player = again.state.roster.learner("main")
+    assert (player.trainer, player.role, again.state.turns) == ("second", Role.LEAGUE_EXPLOITER, {"second": "main"})
+    assert player.hyperparameters == {"rate": 0.6, "new": 7.0, "fixed": 5.0}
+    assert again.state.roster.mains == ()
 
 
 def test_the_challenger_meets_the_champion_until_there_is_a_verdict() -> None:
