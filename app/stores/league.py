@@ -18,7 +18,7 @@ from app.league.players import LearningPlayer, Weights
 from app.league.report import LeagueReport, gathered
 from app.league.standings import by_level, by_rating, standings
 from app.stores.kept_league import KeptLeague, restored_in
-from app.stores.league_config import Given, read_given
+from app.stores.league_config import Given, read_given, write_given
 
 _log = logging.getLogger(__name__)
 
@@ -90,6 +90,7 @@ class LeagueStore:
         await self.close()
         try:
             aside = await asyncio.to_thread(lay_aside, self._folder, self._clock())
+            await asyncio.to_thread(write_given, self._folder, self._first)
         except OSError as error:
             raise LeagueError(f"the league's files in {self._folder} cannot be laid aside: {error}") from error
         finally:
