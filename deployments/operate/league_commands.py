@@ -2,24 +2,27 @@
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Annotated, cast, get_args
+from typing import Annotated, TypeVar, cast, get_args
 
 import typer
 from rich.console import Console
 
-from app.errors import ConfigError, LeagueError
+from app.errors import ConfigError, LeagueError, SparringError
+from app.home import trial_root
 from app.league.export import Kind, MatchesKind, exported, exported_matches, read_report
 from app.league.report import LeagueReport
 from app.stores.league_client import LeagueClient
-from app.stores.names import PREFIX
+from app.stores.names import LEAGUE, PREFIX
 from app.stores.trial import Trial
 from deployments.operate.cluster import cluster
 from deployments.operate.finding import store_namespaces
 from deployments.operate.league_lines import shown
 from deployments.operate.trials import chosen
+
+Told = TypeVar("Told")
 
 WIDTH = 200
 """Columns of what is written into a file."""
@@ -29,7 +32,7 @@ league = typer.Typer(name="league", no_args_is_help=True, help="Shows who plays 
 
 Of = Annotated[
     str | None,
-    typer.Argument(help="project.trial of a running trial, or the folder of one that has ended; may be left out."),
+    typer.Argument(help="project.trial, or its folder; may be left out where one trial runs."),
 ]
 
 
@@ -44,12 +47,7 @@ def show(
     Raises:
       SparringError: There is no such league, or no Ray cluster can be reached.
     """
-    folder = league_folder(of)
-    if folder is not None:
-        name, report = str(folder), read_report(folder, matches)
-    else:
-        with _running(of) as (name, client):
-            report = client.show_now(matches)
+    name, report = _told(of, lambda folder: read_report(folder, matches), lambda client: client.show_now(matches))
     _show(name, report, json_)
 
 
@@ -84,22 +82,40 @@ def league_folder(of: str | None) -> Path | None:
     """
     if of is None or not Path(of).is_dir():
         return None
-    below = Path(of) / "league"
+    below = Path(of) / LEAGUE
     return below if below.is_dir() else Path(of)
 
 
 def _parts(kind: str, of: str | None) -> Iterator[str]:
-    folder, wants_matches = league_folder(of), kind in get_args(MatchesKind)
-    if folder is None:
-        with _running(of) as (_, client):
-            folder = client.folder_now() if wants_matches else None
-            report = None if wants_matches else client.show_now()
-    else:
-        report = None if wants_matches else read_report(folder)
-    if report is not None:
-        yield exported(cast("Kind", kind), report)
-    elif folder is not None:
+    if kind in get_args(MatchesKind):
+        _, folder = _told(of, lambda folder: folder, lambda client: client.folder_now())
         yield from exported_matches(cast("MatchesKind", kind), folder)
+    else:
+        _, report = _told(of, read_report, lambda client: client.show_now())
+        yield exported(cast("Kind", kind), report)
+
+
+def _told(
+    of: str | None, by_folder: Callable[[Path], Told], by_client: Callable[[LeagueClient], Told]
+) -> tuple[str, Told]:
+    """Returns the name of a league and what is told of it: by the running trial, or by its files where none runs."""
+    folder = league_folder(of)
+    if folder is None:
+        try:
+            with _running(of) as (name, client):
+                return name, by_client(client)
+        except SparringError:
+            folder = files_of(of)
+            if folder is None:
+                raise
+    return str(folder), by_folder(folder)
+
+
+def files_of(trial: str | None) -> Path | None:
+    """Returns the folder of the league of ``project.trial``; None where there is none."""
+    project, dot, name = (trial or "").partition(".")
+    folder = trial_root(project, name) / LEAGUE if dot and name else None
+    return folder if folder is not None and folder.is_dir() else None
 
 
 @contextmanager

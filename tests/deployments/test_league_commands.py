@@ -8,9 +8,10 @@ import pytest
 from rich.console import Console
 
 from app.errors import ConfigError, LeagueError
+from app.home import HOME_VARIABLE
 from app.league.about import write_about
 from app.league.report import report_of
-from deployments.operate.league_commands import export, league_folder, show
+from deployments.operate.league_commands import export, files_of, league_folder, show
 from deployments.operate.league_lines import shown
 from tests.league.leagues import begun, freeze
 from tests.league.test_keeping import SETTINGS, Kept
@@ -58,6 +59,17 @@ def test_what_cannot_be_exported_is_named(trial: Path) -> None:
         export("json", str(trial), trial / "nowhere" / "league.json")
     with pytest.raises(LeagueError, match="there is no league in"):
         show(str(trial.parent))
+
+
+def test_the_files_of_a_trial_are_found_by_its_name(
+    trial: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    home = tmp_path_factory.mktemp("home")
+    (home / "game").mkdir()
+    trial.rename(home / "game" / "one")
+    monkeypatch.setenv(HOME_VARIABLE, str(home))
+    assert files_of("game.one") == home / "game" / "one" / "league"
+    assert [files_of(other) for other in ("game.two", "game", "game.", None)] == [None] * 4
 
 
 def test_a_trial_is_no_folder() -> None:
