@@ -7,9 +7,9 @@ from app.errors import LeagueError
 from app.league.events import Event, Joined, Left
 from app.league.hyperparameters import Spans
 from app.league.payoff import PlayerId
-from app.league.players import FrozenPlayer, Hyperparameters, LearningPlayer, Weights
+from app.league.players import UNTRAINED, FrozenPlayer, Hyperparameters, LearningPlayer, Weights
 from app.league.roster import Roster
-from app.league.settings import LeagueSettings, LearnerSettings
+from app.league.settings import LeagueSettings
 
 
 def joining(roster: Roster, settings: LeagueSettings, now_s: float) -> Iterator[Event]:
@@ -27,9 +27,9 @@ def joining(roster: Roster, settings: LeagueSettings, now_s: float) -> Iterator[
     yield from _frozen_ones(roster, settings)
     new = [supplied for name, supplied in settings.supplied.items() if name not in roster]
     yield from (Joined(replace(supplied, since_s=now_s)) for supplied in new)
-    for name, wanted in settings.learners.items():
+    for name in settings.learners:
         known = roster.learning.get(name)
-        after = _new(roster, name, settings, now_s) if known is None else _changed(known, wanted)
+        after = _new(roster, name, settings, now_s) if known is None else _changed(roster, known, settings)
         if after != known:
             yield Joined(after)
 
@@ -42,12 +42,14 @@ def changed_supplies(roster: Roster, settings: LeagueSettings) -> Iterator[Playe
             yield name
 
 
-def initial_weights(name: str, settings: LeagueSettings) -> Weights:
-    """Returns the weights of an initial model.
+def initial_weights(name: str | None, settings: LeagueSettings) -> Weights:
+    """Returns the weights of an initial model; None: untrained ones.
 
     Raises:
       LeagueError: There is no such model.
     """
+    if name is None:
+        return UNTRAINED
     if name not in settings.initial_models:
         there = ", ".join(settings.initial_models) or "none"
         raise LeagueError(f"the league has no initial model {name!r}; there are {there}")
@@ -67,8 +69,13 @@ def _is_met(player: FrozenPlayer, settings: LeagueSettings, trainers: set[str]) 
 
 
 def _new(roster: Roster, name: PlayerId, settings: LeagueSettings, now_s: float) -> LearningPlayer:
-    """Returns a learning player; one of that name that was here before has left periods behind."""
+    """Returns a learning player; one of that name that was here before has left periods behind.
+
+    Where another one has its trainer it waits with first weights of its own: the trainer's newest are that one's.
+    """
     wanted, frozen = settings.learners[name], (*roster.frozen.values(), *roster.away.values())
+    waits = any(other.trainer == wanted.trainer for other in roster.learning.values())
+    begins_here = wanted.initial is None and not waits
     return LearningPlayer(
         id=name,
         role=wanted.role,
@@ -76,14 +83,26 @@ def _new(roster: Roster, name: PlayerId, settings: LeagueSettings, now_s: float)
         initial=wanted.initial,
         period=1 + max((player.period for player in frozen if player.learner == name), default=0),
         hyperparameters=_fitted({}, wanted.spans),
-        weights=None if wanted.initial is None else initial_weights(wanted.initial, settings),
+        weights=None if begins_here else initial_weights(wanted.initial, settings),
         since_s=now_s,
     )
 
 
-def _changed(known: LearningPlayer, wanted: LearnerSettings) -> LearningPlayer:
-    values = _fitted(known.hyperparameters, wanted.spans)
-    return replace(known, role=wanted.role, trainer=wanted.trainer, initial=wanted.initial, hyperparameters=values)
+def _changed(roster: Roster, known: LearningPlayer, settings: LeagueSettings) -> LearningPlayer:
+    """Returns what a player goes on as; with another trainer that begins with what the player last was."""
+    wanted = settings.learners[known.id]
+    weights = known.weights
+    if wanted.trainer != known.trainer and weights is None:
+        parent = None if known.parent is None else roster.get(known.parent)
+        weights = parent.weights if parent is not None else initial_weights(wanted.initial, settings)
+    return replace(
+        known,
+        role=wanted.role,
+        trainer=wanted.trainer,
+        initial=wanted.initial,
+        hyperparameters=_fitted(known.hyperparameters, wanted.spans),
+        weights=weights,
+    )
 
 
 def _fitted(values: Hyperparameters, spans: Spans) -> dict[str, float]:

@@ -10,7 +10,7 @@ from app.league.events import Event, Froze, Joined, Turned
 from app.league.hyperparameters import initial, mutated
 from app.league.joining import initial_weights
 from app.league.payoff import PlayerId
-from app.league.players import UNTRAINED, FrozenPlayer, LearningPlayer, Role, Weights, frozen_id
+from app.league.players import FrozenPlayer, LearningPlayer, Role, Weights, frozen_id
 from app.league.schedule import next_turn
 from app.league.settings import LeagueSettings
 from app.league.state import LeagueState
@@ -141,8 +141,7 @@ class Periods:
         following = replace(learning, period=learning.period + 1, weights=None, updates=0)
         if draws.random() < wanted.freezing.reset_probability if anew is None else anew:
             values = initial(wanted.spans)
-            first = learning.initial
-            weights = UNTRAINED if first is None else initial_weights(first, self._settings)
+            weights = initial_weights(learning.initial, self._settings)
             return replace(following, parent=None, weights=weights, hyperparameters=values), True
         copying = self._settings.copying
         better = None if copying is None else self._better(learning, copying.below, draws)

@@ -5,7 +5,7 @@ from types import MappingProxyType
 
 from app.errors import LeagueError
 from app.league.payoff import PlayerId
-from app.league.players import FrozenPlayer, LearningPlayer, Player, Role
+from app.league.players import UNTRAINED, FrozenPlayer, LearningPlayer, Player, Role
 
 Ids = tuple[PlayerId, ...]
 
@@ -51,8 +51,14 @@ class Roster:
 
     @property
     def mains(self) -> Ids:
-        """The learning main players."""
-        return self._group("mains", (p.id for p in self._learning.values() if p.role is Role.MAIN))
+        """The learning main players who have begun: one with untrained weights is no opponent yet."""
+        return self._group("mains", (p.id for p in self._learning.values() if p.role is Role.MAIN and _has_begun(p)))
+
+    @property
+    def begun(self) -> Ids:
+        """All players but those that have not begun to learn."""
+        learning = (p.id for p in self._learning.values() if _has_begun(p))
+        return self._group("begun", (*self._frozen, *learning))
 
     def frozen_of(self, learner: PlayerId) -> Ids:
         """Returns what a learning player was."""
@@ -71,7 +77,7 @@ class Roster:
         Raises:
           LeagueError: There is none of that id.
         """
-        found = self._learning.get(player) or self._frozen.get(player)
+        found = self._learning.get(player) or self._frozen.get(player) or self._away.get(player)
         if found is None:
             raise LeagueError(f"the league has no player {player!r}; there are {listed(self.ids)}")
         return found
@@ -102,7 +108,7 @@ class Roster:
             self._groups.clear()
             return
         before = self._learning.get(player.id)
-        if before is None or before.role is not player.role:
+        if before is None or before.role is not player.role or _has_begun(before) != _has_begun(player):
             self._groups.clear()
         self._learning[player.id] = player
 
@@ -112,10 +118,12 @@ class Roster:
         Raises:
           LeagueError: There is none of that id.
         """
-        if self.get(player).id in self._learning:
+        found = self.get(player)
+        if isinstance(found, LearningPlayer):
             del self._learning[player]
         else:
-            self._away[player] = self._frozen.pop(player)
+            self._away[player] = found
+            self._frozen.pop(player, None)
         self._groups.clear()
 
     def _group(self, key: object, ids: Iterable[PlayerId]) -> Ids:
@@ -123,6 +131,10 @@ class Roster:
         if found is None:
             found = self._groups[key] = tuple(ids)
         return found
+
+
+def _has_begun(player: LearningPlayer) -> bool:
+    return player.weights != UNTRAINED
 
 
 SHOWN = 20

@@ -140,7 +140,7 @@ def _of_past(
 
 
 def _all_others(parts: Parts, matchmaker: Matchmaker) -> Matchmaker:
-    return Among(lambda player: [other for other in parts.roster.ids if other != player], matchmaker)
+    return Among(lambda player: [other for other in parts.roster.begun if other != player], matchmaker)
 
 
 def _present(parts: Parts, pool: Sequence[PlayerId]) -> Sequence[PlayerId]:

@@ -10,7 +10,7 @@ from app.league.league import League
 from app.league.matches import ABORTED, Reply, Result
 from app.league.matchmaking.among import Among
 from app.league.matchmaking.pfsp import Pfsp
-from app.league.players import FrozenPlayer, LearningPlayer, Role, Weights
+from app.league.players import UNTRAINED, FrozenPlayer, LearningPlayer, Role, Weights
 from app.league.promotion import PromotionTest
 from app.league.settings import LearnerSettings, Parts
 from app.seeding import Draws
@@ -249,6 +249,17 @@ def test_a_changed_role_trainer_or_bound_is_taken_up() -> None:
     assert (player.trainer, player.role, again.state.turns) == ("second", Role.LEAGUE_EXPLOITER, {"second": "main"})
     assert player.hyperparameters == {"rate": 0.6, "new": 7.0, "fixed": 5.0}
     assert again.state.roster.mains == ()
+    assert player.weights == UNTRAINED  # The newest weights of the second trainer are not its own.
+
+
+def test_a_player_takes_what_it_was_to_another_trainer() -> None:
+    league = begun()
+    freeze(league, "main")
+    learners = {"main": LearnerSettings("third"), "exploiter": LearnerSettings("second", Role.MAIN_EXPLOITER)}
+    again = League(settings_of(learners=learners), state=league.state)
+    again.begin("test", 1.0)
+    assert again.side("main").weights == Weights("main-1")
+    assert "main:1" in again.state.roster.away  # Nobody has its trainer any more.
 
 
 def test_the_challenger_meets_the_champion_until_there_is_a_verdict() -> None:

@@ -173,6 +173,7 @@ def test_players_of_one_trainer_take_turns() -> None:
     assert league.state.turns == {"first": "a"}
     assert not league.due("a", 9).turn
     assert league.due("a", 10).turn
+    assert (league.side("a").weights, league.side("b").weights) == (None, UNTRAINED)  # The newest weights are a's.
     entering = league.turn("first", "a", Weights("a at 10"), 10)
     assert (entering.id, league.side("a").weights) == ("b", Weights("a at 10"))
     assert league.turn("first", "a", Weights("again"), 10) == entering  # Asked again, it says the same.

@@ -7,7 +7,7 @@ from app.league.league import League
 from app.league.matches import Result
 from app.league.matchmaking.pfsp import pfsp
 from app.league.matchmaking.roles import MainAgent, without_monotonic_end
-from app.league.players import Role
+from app.league.players import Role, Weights
 from app.league.settings import LearnerSettings
 from tests.league.leagues import LOSS, WIN, begun, freeze, meet, settings_of
 
@@ -101,3 +101,14 @@ def test_results_until_enough_are_not_trusted() -> None:
     assert chances(league, "exploiter") == {"main": pytest.approx(1.0)}
     meet(league, "exploiter", "main", Result((0.0, 1.0)))
     assert chances(league, "exploiter") == {"main:1": pytest.approx(1.0)}
+
+
+def test_a_main_player_that_waits_for_its_first_turn_is_no_opponent() -> None:
+    learners = {"a": LearnerSettings("shared"), "b": LearnerSettings("shared")}
+    league = begun(settings_of(learners=learners))
+    assert chances(league, "a") == {"a": pytest.approx(1.0)}
+    league.turn("shared", "a", Weights("a at 1"), 1)
+    league.taken_over("b")
+    assert chances(league, "b") == {"a": pytest.approx(0.5), "b": pytest.approx(0.5)}
+    freeze(league, "b", anew=True)
+    assert league.state.roster.begun == ("b:1", "a")
