@@ -40,6 +40,14 @@ class Championship:
         self.dropped += self.challenger is not None
         self.challenger, self.wins, self.losses = player, 0.0, 0.0
 
+    def withdraw(self, player: PlayerId) -> None:
+        """Takes out a player who is met no more; a challenger takes the place of a champion who is gone."""
+        if player not in {self.champion, self.challenger}:
+            return
+        if player == self.champion:
+            self.champion = self.challenger
+        self.challenger, self.wins, self.losses = None, 0.0, 0.0
+
     def record(self, home: PlayerId, away: PlayerId, score: float) -> None:
         """Takes a result; that of any other pair says nothing."""
         if (away, home) == self.pair:

@@ -195,6 +195,7 @@ class LeagueState:
     def _leave(self, player: PlayerId) -> None:
         learning = self.roster.learning.get(player)
         self.roster.retire(player)
+        self.championship.withdraw(player)
         if learning is not None:
             self._leave_trainer(learning)
 

@@ -3,7 +3,7 @@
 import pytest
 
 from app.errors import LeagueError
-from app.league.events import Event, Opened
+from app.league.events import Event, Left, Opened
 from app.league.hyperparameters import Span
 from app.league.image import image_of, parts_of, state_in
 from app.league.league import League
@@ -275,6 +275,21 @@ def test_the_challenger_meets_the_champion_until_there_is_a_verdict() -> None:
         league.report(match.id, Result(tuple(float(side.player == "main:2") for side in match.sides)), 0.0)
     assert league.state.championship.champion == "main:2"
     assert league.state.championship.promoted == 1
+
+
+def test_a_champion_who_is_met_no_more_makes_way() -> None:
+    league = begun()
+    for _ in range(2):
+        freeze(league, "main")
+    championship = league.state.championship
+    assert championship.pair == ("main:2", "main:1")
+    league.state.apply(Left("main:1"))
+    assert (championship.champion, championship.challenger) == ("main:2", None)
+    freeze(league, "main")
+    league.state.apply(Left("main:3"))
+    assert (championship.champion, championship.pair) == ("main:2", None)
+    league.state.apply(Left("main:2"))
+    assert championship.champion is None
 
 
 def test_of_a_thousand_equal_challengers_no_more_are_promoted_than_declared() -> None:
