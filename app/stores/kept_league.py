@@ -89,7 +89,9 @@ class KeptLeague:
         await asyncio.to_thread(write_given, self.folder, given)
         self.given = given
         self.league.state.adopt(settings)
+        strategy = self.league.equilibrium.strategy
         self.league = self._begun(settings, self.league.state)
+        self.league.equilibrium.take(strategy)
         await self.commit()
         _log.info("the league goes on by a changed config")
 

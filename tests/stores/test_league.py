@@ -152,6 +152,8 @@ async def test_the_game_is_solved_when_a_player_is_frozen(tmp_path: Path) -> Non
                 break
             await asyncio.sleep(0.01)
         assert await shares(store) == {"main:1": 1.0}
+        await store.configure(config_of(players=players, solve_every_s=30.0), {})
+        assert await shares(store) == {"main:1": 1.0}
 
 
 async def test_a_trainer_is_told_its_player(tmp_path: Path) -> None:
