@@ -121,8 +121,16 @@ class ReplicaLeague:
         return LeagueAgent(session, self._trainers[name], codec_of(classes[name]), self._matches, make, tells=tells)
 
     def agent_of(self, side: Side) -> str:
-        """Returns the agent that plays a side."""
-        return side.agent or self._agents[str(side.trainer)]
+        """Returns the agent that plays a side.
+
+        Raises:
+          LeagueError: Nobody here does.
+        """
+        if side.agent is not None:
+            return side.agent
+        if side.trainer not in self._agents:
+            raise LeagueError(f"player {side.player} is played by the game core: its seats have no sessions")
+        return self._agents[side.trainer]
 
     def pages(self) -> LeaguePages:
         """Returns what shows the league."""

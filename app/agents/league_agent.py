@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from app.errors import AgentError, BadPayloadError, LeagueError, SnapshotError
 from app.league.matches import Match, Side
-from app.league.seats import GameMatch, GameMatches, Seat
+from app.league.seats import GameMatch, GameMatches, Seat, seating
 from app.league.written import match_of, match_tree
 from app.sessions.ids import game_of, number_of
 from app.sessions.session import EndCause, SessionAgent
@@ -21,6 +21,8 @@ It raises a ``LeagueError`` where nobody here can play it.
 """
 SCORE: Final = "score"
 """Field of a stop that says how the match went for the seat, the larger the better; without it the return does."""
+SCORES: Final = "scores"
+"""Field of a stop that says so for all seats, by their numbers: also for those that the game core plays itself."""
 REWARD: Final = "reward"
 """Field of ticks and stops whose sum is the return of a player who reports none, such as a script."""
 ENDS: Final = ("terminated", "truncated")
@@ -93,7 +95,9 @@ class LeagueAgent:
 
     async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
         """Ends the episode and gives the seat its score; one that the service ends ends the match without a winner."""
-        score = _score(payload)
+        score, scores = _score(payload), _scores(payload)
+        if scores is not None and self._game is not None:
+            self._game.decide(scores)
         answer = await self._playing.on_episode(payload, cause)
         if score is None:
             score = self._return
@@ -154,7 +158,13 @@ class LeagueAgent:
         self._return = returned
 
     def _who_plays(self, match: Match) -> Payload:
-        return {"match": match.id, "side": self._seat.place, "players": [side.player for side in match.sides]}
+        return {
+            "match": match.id,
+            "seat": self._seat.number,
+            "side": self._seat.place,
+            "players": [side.player for side in match.sides],
+            "seats": list(seating(match)),
+        }
 
 
 def _score(payload: Payload) -> float | None:
@@ -166,13 +176,30 @@ def _score(payload: Payload) -> float | None:
     if not isinstance(payload, dict) or SCORE not in payload:
         return None
     score = cast("dict[str, Any]", payload)[SCORE]
-    if not isinstance(score, int | float) or isinstance(score, bool) or not math.isfinite(score):
+    if not _finite(score):
         raise BadPayloadError(f"{SCORE} is {score!r}; allowed is a finite number")
     return float(score)
+
+
+def _scores(payload: Payload) -> list[float] | None:
+    """Returns the scores of all seats that a stop carries; None where it has none.
+
+    Raises:
+      BadPayloadError: They are no list of finite numbers.
+    """
+    if not isinstance(payload, dict) or SCORES not in payload:
+        return None
+    scores = cast("dict[str, Any]", payload)[SCORES]
+    if not isinstance(scores, list) or not all(_finite(score) for score in scores):
+        raise BadPayloadError(f"{SCORES} is {scores!r}; allowed is a list of finite numbers, one for each seat")
+    return [float(score) for score in scores]
+
+
+def _finite(number: object) -> bool:
+    return isinstance(number, int | float) and not isinstance(number, bool) and math.isfinite(number)
 
 
 def _reward(payload: Payload) -> float:
     """Returns the reward that a payload carries; 0 where it has none that is a finite number."""
     reward = payload.get(REWARD) if isinstance(payload, dict) else None
-    known = isinstance(reward, int | float) and not isinstance(reward, bool) and math.isfinite(reward)
-    return float(cast("float", reward)) if known else 0.0
+    return float(cast("float", reward)) if _finite(reward) else 0.0

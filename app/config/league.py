@@ -84,13 +84,19 @@ class Supplied(Config):
     """Agent that plays it, such as a scripted one, or one that asks a human; null: the one that its weights belong
     to."""
 
+    outside: bool = False
+    """The game core plays it itself, a human for example: it starts no session for its seats, and its stops say
+    ``scores``."""
+
     rating: float | None = None
     """Rating that it keeps for ever, so that others are measured by it; null: its results move it."""
 
     @model_validator(mode="after")
     def _plays(self) -> "Supplied":
-        if self.weights is None and self.agent is None:
-            raise ValueError("weights and agent are both null; allowed is one of them, or both")
+        if self.outside and (self.weights is not None or self.agent is not None):
+            raise ValueError("outside is true, and weights or agent is given; allowed is one of the ways to play")
+        if not self.outside and self.weights is None and self.agent is None:
+            raise ValueError("weights and agent are both null; allowed is one of them, or both, or outside: true")
         return self
 
 

@@ -1,11 +1,11 @@
 """The matches that the games of one process play: who sits on which seat, and how each game ends."""
 
 import asyncio
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Sequence
 from typing import Final, NamedTuple, Protocol
 from weakref import WeakValueDictionary
 
-from app.errors import BadRequestError
+from app.errors import BadPayloadError, BadRequestError
 from app.league.matches import ABORTED, Match, Result, Side
 from app.seeding import derive
 
@@ -85,7 +85,22 @@ class GameMatch:
             return
         self.scores[seat.number] = score
         if len(self.scores) == len(self._order):
-            self._end(Result(tuple(self._score_of(place) for place in range(len(self.match.sides)))))
+            self._end_with_scores()
+
+    def decide(self, scores: Sequence[float]) -> None:
+        """Takes the scores of all seats at once, also of those that no session plays.
+
+        Raises:
+          BadPayloadError: There are not as many as seats.
+        """
+        if len(scores) != len(self._order):
+            raise BadPayloadError(f"match {self.match.id} has {len(self._order)} seats, got {len(scores)} scores")
+        if not self._over:
+            self.scores = dict(enumerate(scores))
+            self._end_with_scores()
+
+    def _end_with_scores(self) -> None:
+        self._end(Result(tuple(self._score_of(place) for place in range(len(self.match.sides)))))
 
     def _score_of(self, place: int) -> float:
         """Returns the mean over a side's seats."""

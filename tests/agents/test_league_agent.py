@@ -94,7 +94,9 @@ async def test_each_seat_is_played_by_its_side_and_a_start_tells_who_plays_whom(
     replica = Replica()
     agent = replica.agent(session(1))
     told = await agent.on_start(None)
-    assert told == {"match": "league-1", "side": 1, "players": ["main", "main:3"]}
+    assert told == {
+        "match": "league-1", "seat": SEATS[1], "side": 1, "players": ["main", "main:3"], "seats": list(seating(MATCH)),
+    }  # fmt: skip
     assert JsonCodec().encode(told, StepKind.START) is not None
     own = replica.agent(session(0))
     await own.on_start(None)
@@ -201,3 +203,24 @@ async def test_of_a_game_that_was_broken_off_no_rewards_count() -> None:
     own, _ = await both(replica)
     await stop(own, reward=1.0)
     assert replica.results == [("league-1", ABORTED)]
+
+
+async def test_one_session_may_say_how_all_seats_did_also_those_that_the_game_core_plays() -> None:
+    replica = Replica()
+    own = replica.agent(session(0))
+    await own.on_start(None)
+    scores = [0.0, 0.0]
+    scores[SEATS[0]] = 3.0
+    await stop(own, reward=1.0, scores=scores)
+    assert replica.results == [("league-1", Result((3.0, 0.0)))]
+
+
+@pytest.mark.parametrize("scores", [[1.0], [1.0, 2.0, 3.0], [1.0, None], 1.0, None, [float("inf"), 0.0]])
+async def test_scores_that_fit_no_seats_are_refused_and_the_stop_may_be_sent_again(scores: object) -> None:
+    replica = Replica()
+    own = replica.agent(session(0))
+    await own.on_start(None)
+    with pytest.raises(BadPayloadError, match="scores"):
+        await stop(own, reward=1.0, scores=scores)
+    await stop(own, reward=1.0, scores=[1, 0])
+    assert len(replica.results) == 1

@@ -154,6 +154,7 @@ async def test_a_side_is_played_by_its_agent_with_its_weights(
             Side("old", 0, frozen=True, learns=False, agent="player", weights=Weights("models:/x@y")),
             "plays models:/x@y, which is no clone",
         ),
+        (Side("human", 0, frozen=True, learns=False), "human is played by the game core: its seats have no sessions"),
     ],
 )
 async def test_a_side_that_nobody_can_play_here_is_named(side: Side, told: str) -> None:
