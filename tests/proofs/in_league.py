@@ -1,5 +1,6 @@
 """A league in this process: a main player learns against its frozen ancestors, which a matchmaker draws."""
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,7 +12,7 @@ from app.league.promotion import PromotionTest, Verdict
 from app.seeding import derive
 
 from .duels import Duels, MakeGame, Opponent, Result
-from .players import Network
+from .players import Network, Player
 from .trainee import Trainee
 
 MAIN: PlayerId = "main"
@@ -35,7 +36,13 @@ class League:
     """One main player and its ancestors; ``Payoff``, the matchmaker and ``Elo`` are the product's."""
 
     def __init__(
-        self, trainee: Trainee, make_env: MakeGame, matchmaker: Matchmaker, seed: int, games: int = 64
+        self,
+        trainee: Trainee,
+        make_env: MakeGame,
+        matchmaker: Matchmaker,
+        seed: int,
+        games: int = 64,
+        exploit: Callable[[Network], Player] | None = None,
     ) -> None:
         """Freezes the untrained player, whom the first games are played against.
 
@@ -45,14 +52,16 @@ class League:
           matchmaker: Draws opponents.
           seed: Of games, actions and opponents.
           games: How many are played side by side.
+          exploit: Makes an opponent that exploits the main player, at each freeze; None makes none.
         """
-        self._trainee, self._matchmaker = trainee, matchmaker
+        self._trainee, self._matchmaker, self._exploit = trainee, matchmaker, exploit
         self._rng = np.random.default_rng(derive(seed, "matches"))
         self.payoff, self._elo = Payoff(DECAY), Elo()
         self.payoff.add(MAIN)
         self.main = Network(trainee.module)
         trainee.module.train()
         self.frozen: list[Frozen] = []
+        self._opponents: dict[PlayerId, Player] = {}
         self.ratings: dict[PlayerId, float] = {MAIN: 0.0}
         self.freeze()
         self._duels = Duels(make_env, games, self.main, self._draw, derive(seed, "games") % 2**31)
@@ -83,12 +92,18 @@ class League:
 
     def freeze(self) -> None:
         """Adds a copy of the main player to its opponents, an anchor with the rating of now."""
-        copy = self.main.frozen()
         name = f"{MAIN}:{len(self.frozen)}"
+        copy = self.main.frozen()
         self.frozen.append(Frozen(name, copy, copy.content_hash(), self.ratings[MAIN]))
+        self._add(name, copy)
+        if self._exploit is not None:
+            self._add(f"exploiter:{name}", self._exploit(copy))
+        self._score, self._matches = 0.0, 0
+
+    def _add(self, name: PlayerId, player: Player) -> None:
+        self._opponents[name] = player
         self.payoff.add(name)
         self.ratings[name] = self.ratings[MAIN]
-        self._score, self._matches = 0.0, 0
 
     def _count(self, result: Result) -> None:
         self.payoff.record(MAIN, result.opponent, result.score)
@@ -100,6 +115,5 @@ class League:
             self._score, self._matches = self._score + result.score, self._matches + 1
 
     def _draw(self) -> Opponent:
-        names = [one.name for one in self.frozen]
-        chosen = choose(self._matchmaker, MAIN, names, self.payoff, self._rng)
-        return Opponent(chosen, self.frozen[names.index(chosen)].network)
+        chosen = choose(self._matchmaker, MAIN, list(self._opponents), self.payoff, self._rng)
+        return Opponent(chosen, self._opponents[chosen])

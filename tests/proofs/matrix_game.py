@@ -33,9 +33,9 @@ class MatrixGame:
         """Returns the move that wins most."""
         return np.eye(len(self._payoff))[int(np.argmax(self._payoff @ player))]
 
-    def score(self, home: Strategy, away: Strategy) -> float:
-        """Returns the expected score of a match, in [0, 1]; 0.5 for equals."""
-        return 0.5 + float(home @ self._payoff @ away) / (2 * self._largest)
+    def scores(self, player: Strategy, others: Sequence[Strategy]) -> NDArray[np.float64]:
+        """Returns the expected scores of matches, in [0, 1], [N]; 0.5 against equals."""
+        return 0.5 + np.stack(others) @ (player @ self._payoff) / (2 * self._largest)
 
     def exploitability(self, player: Strategy) -> float:
         """Returns what the best response wins; 0 in an equilibrium alone."""

@@ -24,8 +24,8 @@ class ExactGame(Protocol[P]):
     def best_response(self, player: P) -> P:
         """Returns who wins most from a player."""
 
-    def score(self, home: P, away: P) -> float:
-        """Returns the expected score of a match, in [0, 1]."""
+    def scores(self, player: P, others: Sequence[P]) -> NDArray[np.float64]:
+        """Returns the expected scores of matches, in [0, 1], [N]."""
 
     def exploitability(self, player: P) -> float:
         """Returns how far from an equilibrium a player is; 0 in one."""
@@ -62,6 +62,7 @@ class Population(Generic[P]):
     def _add(self, player: P) -> None:
         name = f"p{len(self.players)}"
         self._payoff.add(name)
-        for at, other in enumerate(self.players):
-            self._payoff.record(name, f"p{at}", self._game.score(player, other))
+        if self.players:
+            for at, score in enumerate(self._game.scores(player, self.players)):
+                self._payoff.record(name, f"p{at}", float(score))
         self.players.append(player)

@@ -96,10 +96,11 @@ class SequenceGame:
         """Returns what the first seat wins."""
         return float(first @ self._payoff @ second)
 
-    def score(self, home: Plans, away: Plans) -> float:
-        """Returns the expected score of a match over both seats, in [0, 1]; 0.5 for equals."""
-        gain = (self.value(home[0], away[1]) - self.value(away[0], home[1])) / 2
-        return 0.5 + gain / (2 * self._largest)
+    def scores(self, player: Plans, others: Sequence[Plans]) -> NDArray[np.float64]:
+        """Returns the expected scores of matches over both seats, in [0, 1], [N]; 0.5 against equals."""
+        firsts, seconds = zip(*others, strict=True)
+        gains = np.stack(seconds) @ (player[0] @ self._payoff) - np.stack(firsts) @ (self._payoff @ player[1])
+        return 0.5 + gains / (4 * self._largest)
 
     def exploitability(self, player: Plans) -> float:
         """Returns the NashConv by OpenSpiel: what best responses win from both seats together."""
