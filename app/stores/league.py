@@ -84,7 +84,8 @@ class LeagueStore:
         Raises:
           LeagueError: The files cannot be laid aside.
         """
-        if all(player.learner is None for player in self._kept.league.state.roster.frozen.values()):
+        roster = self._kept.league.state.roster
+        if all(player.learner is None for player in (*roster.frozen.values(), *roster.away.values())):
             return False
         self._first = self._kept.given
         await self.close()
