@@ -1,20 +1,13 @@
 """Games that are played while a trainer learns, to see how good its newest weights are."""
 
 import logging
-import threading
 import time
 from collections.abc import Callable
-from typing import Final
-
-from ray.exceptions import RayError
 
 from app.config.evaluating import EvaluationConfig, PlayedGames
-from app.errors import SparringError
 from app.types import Version
+from train.beside import Beside
 from train.launch.cores import Evaluated, Evaluation
-
-LOOK_S: Final = 0.2
-"""Seconds between two looks whether an evaluation is due, or over."""
 
 _log = logging.getLogger(__name__)
 
@@ -45,29 +38,20 @@ class PlayedEvaluations:
         """
         self._settings, self._games, self._url = settings, games, url
         self._updates, self._pin, self._unpin, self._log = updates, pin, unpin, log
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="evaluation", daemon=True)
-
-    def start(self) -> None:
+        self._done = 0
+        """Evaluations that were due so far."""
+        self._thread = Beside("evaluations", self._look)
+        self.start = self._thread.start
         """Begins to look."""
-        self._thread.start()
-
-    def close(self, timeout_s: float) -> None:
+        self.close = self._thread.close
         """Ends, and with it the games that are being played."""
-        self._ending.set()
-        if self._thread.ident is not None:
-            self._thread.join(timeout_s)
 
-    def _work(self) -> None:
-        done = 0
-        while not self._ending.wait(LOOK_S):
-            try:
-                updates = self._updates()
-                if updates // self._settings.every_updates > done:
-                    done = updates // self._settings.every_updates
-                    self._evaluate(updates)
-            except (SparringError, RayError, OSError, TimeoutError) as error:  # The next one may come through.
-                _log.warning("an evaluation failed: %s", error)
+    def _look(self) -> None:
+        updates = self._updates()
+        due = updates // self._settings.every_updates
+        if due > self._done:
+            self._done = due
+            self._evaluate(updates)
 
     def _evaluate(self, updates: int) -> None:
         version = self._pin()
@@ -83,7 +67,7 @@ class PlayedEvaluations:
         try:
             end_s = time.monotonic() + self._games.timeout_s
             while (result := evaluation.result()) is None:
-                if self._ending.wait(LOOK_S):
+                if self._thread.wait():
                     return
                 if time.monotonic() > end_s:
                     _log.warning("the games of version %s are not over in %g s", version, self._games.timeout_s)

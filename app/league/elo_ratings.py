@@ -6,7 +6,7 @@ s = 400 / ln 10, q = p(1 - p) for the expected score p and gain a = K·q / s, an
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -15,28 +15,19 @@ from numpy.typing import NDArray
 from app.league.elo import SCALE, Elo
 from app.league.matches import pair_score
 from app.league.payoff import PlayerId
-from app.league.ratings import Kept, Moves, Placed, Rating
+from app.league.ratings import KeptRatings, Placed, Rating
 
 UNKNOWN: Final = Rating(1000.0, 350.0)
 """A player of whom nothing is known; the deviation is Glicko's (Glickman, 1999)."""
 SLOPE: Final = SCALE / math.log(10.0)
 
 
-class EloRatings:
+class EloRatings(KeptRatings):
     """Elo (1978): each result moves the ratings of those who met by how much it was not expected."""
 
     def __init__(self, elo: Elo | None = None) -> None:
+        super().__init__(UNKNOWN)
         self._elo = elo or Elo()
-        self._kept: dict[PlayerId, Kept] = {}
-
-    def add(self, player: PlayerId, moves: Moves, start: Rating | None = None) -> None:
-        """Gives a player a rating, or begins it anew; see ``Ratings``."""
-        rating = start or UNKNOWN
-        self._kept[player] = Kept(Rating(rating.mean, 0.0) if moves is Moves.FIXED else rating, moves)
-
-    def add_fixed(self, player: PlayerId, mean: float) -> None:
-        """Gives a player a rating that stays."""
-        self.add(player, Moves.FIXED, Rating(mean, 0.0))
 
     def record(self, sides: Sequence[Placed]) -> None:
         """Moves the ratings of those who met; see ``Ratings``."""
@@ -48,27 +39,13 @@ class EloRatings:
                     score = pair_score(side.score, other.score)
                     rating = self._moved(before[side.player].rating, before[other.player].rating, score)
                     moved[side.player].append(rating)
-        for player, ratings in moved.items():
-            if ratings and before[player].moves is not Moves.FIXED:
-                self._kept[player] = Kept(_mean(ratings), before[player].moves)
-
-    def rating(self, player: PlayerId) -> Rating:
-        """Returns a rating; see ``Ratings``."""
-        return self._kept[player].rating
+        self._move(moved)
 
     def expected(self, player: PlayerId, opponents: Sequence[PlayerId]) -> NDArray[np.float64]:
         """Returns what a player is expected to score against each opponent; see ``Ratings``."""
         means = np.array([self._kept[opponent].rating.mean for opponent in opponents], np.float64)
         chances: NDArray[np.float64] = 1.0 / (1.0 + np.exp((means - self._kept[player].rating.mean) / SLOPE))
         return chances
-
-    def state(self) -> Mapping[PlayerId, Kept]:
-        """Returns a copy of all ratings."""
-        return dict(self._kept)
-
-    def load(self, state: Mapping[PlayerId, Kept]) -> None:
-        """Replaces all ratings."""
-        self._kept = dict(state)
 
     def _moved(self, own: Rating, other: Rating, score: float) -> Rating:
         mean, _ = self._elo.updated(own.mean, other.mean, score)
@@ -77,8 +54,3 @@ class EloRatings:
         gain = self._elo.k * chance / SLOPE
         variance = (1 - gain) ** 2 * own.deviation**2 + gain**2 * other.deviation**2 + self._elo.k**2 * chance
         return Rating(mean, math.sqrt(variance))
-
-
-def _mean(ratings: Sequence[Rating]) -> Rating:
-    count = len(ratings)
-    return Rating(sum(r.mean for r in ratings) / count, sum(r.deviation for r in ratings) / count)

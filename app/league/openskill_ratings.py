@@ -5,7 +5,7 @@ certain with each match (τ), those that are frozen do not.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Final
 
 import numpy as np
@@ -14,7 +14,7 @@ from openskill.models import PlackettLuce
 from scipy.special import ndtr
 
 from app.league.payoff import PlayerId
-from app.league.ratings import Kept, Moves, Placed, Rating, meets_another
+from app.league.ratings import Kept, KeptRatings, Moves, Placed, Rating, meets_another
 
 UNKNOWN: Final = Rating(25.0, 25.0 / 3)
 """A player of whom nothing is known; the system's own numbers."""
@@ -26,21 +26,12 @@ CERTAIN: Final = 1e-6
 """Deviation that a fixed rating is calculated with: the model divides by it."""
 
 
-class OpenSkillRatings:
+class OpenSkillRatings(KeptRatings):
     """Ratings by the Plackett-Luce model."""
 
     def __init__(self) -> None:
+        super().__init__(UNKNOWN)
         self._model = PlackettLuce(mu=UNKNOWN.mean, sigma=UNKNOWN.deviation, beta=BETA, tau=0.0)
-        self._kept: dict[PlayerId, Kept] = {}
-
-    def add(self, player: PlayerId, moves: Moves, start: Rating | None = None) -> None:
-        """Gives a player a rating, or begins it anew; see ``Ratings``."""
-        rating = start or UNKNOWN
-        self._kept[player] = Kept(Rating(rating.mean, 0.0) if moves is Moves.FIXED else rating, moves)
-
-    def add_fixed(self, player: PlayerId, mean: float) -> None:
-        """Gives a player a rating that stays."""
-        self.add(player, Moves.FIXED, Rating(mean, 0.0))
 
     def record(self, sides: Sequence[Placed]) -> None:
         """Moves the ratings of those who met; see ``Ratings``.
@@ -55,16 +46,7 @@ class OpenSkillRatings:
         moved: dict[PlayerId, list[Rating]] = {}
         for side, (rated,) in zip(sides, after, strict=True):
             moved.setdefault(side.player, []).append(Rating(rated.mu, rated.sigma))
-        for player, ratings in moved.items():
-            moves = self._kept[player].moves
-            if moves is not Moves.FIXED:
-                mean = sum(rating.mean for rating in ratings) / len(ratings)
-                deviation = sum(rating.deviation for rating in ratings) / len(ratings)
-                self._kept[player] = Kept(Rating(mean, deviation), moves)
-
-    def rating(self, player: PlayerId) -> Rating:
-        """Returns a rating; see ``Ratings``."""
-        return self._kept[player].rating
+        self._move(moved)
 
     def expected(self, player: PlayerId, opponents: Sequence[PlayerId]) -> NDArray[np.float64]:
         """Returns the chance that a player shows more than each opponent; see ``Ratings``."""
@@ -73,14 +55,6 @@ class OpenSkillRatings:
         variances = np.square(np.array([other.deviation for other in others], np.float64))
         chances: NDArray[np.float64] = ndtr((own.mean - means) / np.sqrt(2 * BETA**2 + own.deviation**2 + variances))
         return chances
-
-    def state(self) -> Mapping[PlayerId, Kept]:
-        """Returns a copy of all ratings."""
-        return dict(self._kept)
-
-    def load(self, state: Mapping[PlayerId, Kept]) -> None:
-        """Replaces all ratings."""
-        self._kept = dict(state)
 
     def _prior(self, kept: Kept) -> Rating:
         if kept.moves is not Moves.LEARNS:

@@ -89,6 +89,52 @@ class Ratings(Protocol):
         """Replaces all ratings."""
 
 
+class KeptRatings:
+    """Keeps the ratings of all players; systems that derive from it move them."""
+
+    def __init__(self, unknown: Rating) -> None:
+        """Begins without players.
+
+        Args:
+          unknown: Rating of a player of whom nothing is known.
+        """
+        self._unknown = unknown
+        self._kept: dict[PlayerId, Kept] = {}
+
+    def add(self, player: PlayerId, moves: Moves, start: Rating | None = None) -> None:
+        """Gives a player a rating, or begins it anew; see ``Ratings``."""
+        rating = start or self._unknown
+        self._kept[player] = Kept(Rating(rating.mean, 0.0) if moves is Moves.FIXED else rating, moves)
+
+    def add_fixed(self, player: PlayerId, mean: float) -> None:
+        """Gives a player a rating that stays."""
+        self.add(player, Moves.FIXED, Rating(mean, 0.0))
+
+    def rating(self, player: PlayerId) -> Rating:
+        """Returns a rating; see ``Ratings``."""
+        return self._kept[player].rating
+
+    def state(self) -> Mapping[PlayerId, Kept]:
+        """Returns a copy of all ratings."""
+        return dict(self._kept)
+
+    def load(self, state: Mapping[PlayerId, Kept]) -> None:
+        """Replaces all ratings."""
+        self._kept = dict(state)
+
+    def _move(self, moved: Mapping[PlayerId, Sequence[Rating]]) -> None:
+        """Gives each player who is not fixed the mean of the ratings that it has come to; without any it stays."""
+        for player, ratings in moved.items():
+            moves = self._kept[player].moves
+            if ratings and moves is not Moves.FIXED:
+                self._kept[player] = Kept(_mean(ratings), moves)
+
+
 def meets_another(sides: Sequence[Placed]) -> bool:
     """Returns whether there are two players among the sides."""
     return len({side.player for side in sides}) > 1
+
+
+def _mean(ratings: Sequence[Rating]) -> Rating:
+    count = len(ratings)
+    return Rating(sum(r.mean for r in ratings) / count, sum(r.deviation for r in ratings) / count)

@@ -1,20 +1,14 @@
 """Freezes the players of a league when it is time, and turns trainers to the next of theirs, beside training."""
 
 import logging
-import threading
 from collections.abc import Callable, Mapping
-from typing import Final, Protocol
+from typing import Protocol
 
-from ray.exceptions import RayError
-
-from app.errors import SparringError
 from app.league.periods import Due, Freeze
 from app.league.players import LearningPlayer, Weights
 from app.models.lineage import Clone
 from app.types import Version
-
-LOOK_S: Final = 0.2
-"""Seconds between two looks."""
+from train.beside import Beside
 
 _log = logging.getLogger(__name__)
 
@@ -64,18 +58,11 @@ class LeagueKeeper:
         """
         self._league = league
         self._trainers = trainers
-        self._ending = threading.Event()
-        self._thread = threading.Thread(target=self._work, name="league", daemon=True)
-
-    def start(self) -> None:
+        self._thread = Beside("the league", self._look_at_all)
+        self.start = self._thread.start
         """Begins to look."""
-        self._thread.start()
-
-    def close(self, timeout_s: float) -> None:
+        self.close = self._thread.close
         """Ends; a freeze that is under way is waited for."""
-        self._ending.set()
-        if self._thread.ident is not None:
-            self._thread.join(timeout_s)
 
     def look(self, trainer: str) -> None:
         """Does what is due with a trainer's player now.
@@ -102,13 +89,9 @@ class LeagueKeeper:
             entering = self._league.turn_now(trainer, player.id, weights, updates)
             _log.info("trainer %s turns from %s to %s", trainer, player.id, entering.id)
 
-    def _work(self) -> None:
-        while not self._ending.wait(LOOK_S):
-            for trainer in self._trainers:
-                try:
-                    self.look(trainer)
-                except (SparringError, RayError, OSError, TimeoutError) as error:  # The next look may come through.
-                    _log.warning("the league's look at trainer %s failed: %s", trainer, error)
+    def _look_at_all(self) -> None:
+        for trainer in self._trainers:
+            self.look(trainer)
 
 
 def _set_apart(trained: Trained) -> Weights | None:
