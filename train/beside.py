@@ -49,4 +49,4 @@ class Beside:
             try:
                 self._look()
             except (SparringError, RayError, OSError, TimeoutError) as error:
-                _log.warning("a look after %s failed: %s", self._name, error)
+                _log.warning("looking after %s failed, and is tried again: %s", self._name, error)

@@ -88,5 +88,5 @@ def test_an_evaluation_that_fails_is_logged_and_the_next_one_is_tried(caplog: py
             assert trainer.told.get(timeout=WAIT_S)[0] == 20
         finally:
             evaluations.close(WAIT_S)
-    assert "an evaluation failed: there is no port" in caplog.text
+    assert "looking after evaluations failed, and is tried again: there is no port" in caplog.text
     assert trainer.pinned == []
