@@ -78,7 +78,7 @@ class LeagueAgent:
         """
         try:
             game = await self._games.join(game_of(self._session), self._trainer)
-            self._sit(game, game.sit(number_of(self._session)))
+            self._sit(game, game.sit(number_of(self._session), self._session))
         except LeagueError as error:
             raise AgentError(str(error)) from error
         answer = await self._playing.on_start(options)
@@ -138,7 +138,7 @@ class LeagueAgent:
             game = self._games.rejoin(
                 game_of(self._session), match_of(held["match"]), {int(seat): float(x) for seat, x in held["scores"]}
             )
-            self._sit(game, game.take(held["seat"]))
+            self._sit(game, game.take(held["seat"], self._session))
             self._rewards = held["rewards"]
         except LeagueError as error:
             raise SnapshotError(f"session {self._session!r} cannot go on here: {error}") from error

@@ -8,6 +8,7 @@ from weakref import WeakValueDictionary
 from app.errors import BadPayloadError, BadRequestError
 from app.league.matches import ABORTED, Match, Result, Side
 from app.seeding import derive
+from app.types import SessionId
 
 Report = Callable[[str, Result], None]
 """Takes how the match of an id has ended; never waits."""
@@ -42,17 +43,20 @@ class GameMatch:
         self.match = match
         self._report = report
         self._order = seating(match)
-        self._taken: set[int] = set()
+        self._taken: dict[int, SessionId] = {}
         self.scores: dict[int, float] = {}
         """By seat; those of sessions that are over."""
         self._over = False
 
-    def sit(self, number: int | None) -> Seat:
-        """Returns a seat that is free: that of a number, or the first one.
+    def sit(self, number: int | None, session: SessionId) -> Seat:
+        """Returns a seat that is free: that of a number, or the first one; a session whose start is repeated, its own.
 
         Raises:
           BadRequestError: There is no such seat, or somebody sits there.
         """
+        own = next((seat for seat, sitting in self._taken.items() if sitting == session), None)
+        if own is not None:
+            return Seat(own, self._order[own])
         free = [seat for seat in range(len(self._order)) if seat not in self._taken]
         if not free or (number is not None and number not in free):
             wanted = "one more session" if number is None else f"session number {number}"
@@ -60,11 +64,11 @@ class GameMatch:
             raise BadRequestError(
                 f"{wanted} wants a seat of match {self.match.id}, which has {len(self._order)}; free are {allowed}"
             )
-        return self.take(free[0] if number is None else number)
+        return self.take(free[0] if number is None else number, session)
 
-    def take(self, number: int) -> Seat:
-        """Returns a seat, taken."""
-        self._taken.add(number)
+    def take(self, number: int, session: SessionId) -> Seat:
+        """Returns a seat, taken by a session."""
+        self._taken[number] = session
         return Seat(number, self._order[number])
 
     def side(self, seat: Seat) -> Side:

@@ -43,7 +43,7 @@ class League:
 
 
 def seated(game: GameMatch, *numbers: int | None) -> list[Seat]:
-    return [game.sit(number) for number in numbers]
+    return [game.sit(number, f"session {at}") for at, number in enumerate(numbers)]
 
 
 async def test_the_sessions_of_one_game_share_a_match_and_games_do_not() -> None:
@@ -95,15 +95,15 @@ def test_seats_are_taken_by_number_or_in_turn_and_each_once() -> None:
     game = GameMatch(match(1, 1, 1), lambda *_: None)
     assert [seat.number for seat in seated(game, 2, None, None)] == [2, 0, 1]
     with pytest.raises(BadRequestError, match="one more session wants a seat of match league-1, which has 3; free are"):
-        game.sit(None)
+        game.sit(None, "late")
 
 
 def test_a_seat_that_is_taken_or_not_there_is_refused() -> None:
     game = GameMatch(match(1, 1), lambda *_: None)
-    game.sit(1)
+    game.sit(1, "first")
     for number in (1, 2):
         with pytest.raises(BadRequestError, match=f"number {number} wants a seat .* has 2; free are 0"):
-            game.sit(number)
+            game.sit(number, "second")
 
 
 def test_the_first_seat_goes_to_each_side_as_often() -> None:
@@ -154,9 +154,17 @@ def test_a_match_goes_on_elsewhere_with_the_scores_that_it_has() -> None:
     games = league.games()
     there = games.rejoin("a", here.match, here.scores)
     assert games.rejoin("a", here.match, here.scores) is there
-    again = there.take(second.number)
+    again = there.take(second.number, "second")
     assert again == second
     there.score(again, 3.0)
     (ended,) = league.results
     scores = {first.place: 2.0, second.place: 3.0}
     assert ended == ("league-1", Result((scores[0], scores[1])))
+
+
+def test_a_session_whose_start_is_repeated_sits_where_it_sat() -> None:
+    game = GameMatch(match(1, 1), lambda *_: None)
+    first = game.sit(None, "one")
+    assert game.sit(None, "one") == first
+    second = game.sit(1, "two")
+    assert game.sit(1, "two") == second
