@@ -21,7 +21,6 @@ from app.errors import LeagueError, OverloadedError
 from app.league.matches import Match, Result, Side
 from app.league.players import UNTRAINED
 from app.league.seats import GameMatches
-from app.models.lineage import frozen_version
 from app.seeding import Draws
 from app.sessions.session import SessionAgent
 from app.stores.league_client import LeagueClient
@@ -205,6 +204,4 @@ def version_of(side: Side) -> Version | None:
     """
     if side.weights is None or side.weights == UNTRAINED:
         return None
-    if not side.weights.content_hash:
-        raise LeagueError(f"player {side.player} plays {side.weights.reference}, which is no clone of this trial")
-    return frozen_version(side.weights.content_hash)
+    return side.weights.version(side.player)

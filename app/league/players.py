@@ -4,7 +4,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from enum import StrEnum
 
+from app.errors import LeagueError
 from app.league.payoff import PlayerId
+from app.models.lineage import frozen_version
+from app.types import Version
 
 Hyperparameters = Mapping[str, float]
 """Numbers of a learning period, by name: of the algorithm, and of how it is played (temperature, shaping)."""
@@ -29,6 +32,19 @@ class Weights:
     """Where they are kept, as whoever keeps them reads it."""
     content_hash: str = ""
     """Content hash, see ``app.models.content``; empty where it is unknown."""
+
+    def version(self, player: PlayerId) -> Version:
+        """Returns the version under which the weight store has them, as a frozen clone of the trial.
+
+        Args:
+          player: Whose they are, for the message.
+
+        Raises:
+          LeagueError: They are no clone of the trial.
+        """
+        if not self.content_hash:
+            raise LeagueError(f"player {player} plays {self.reference}, which is no clone of this trial")
+        return frozen_version(self.content_hash)
 
 
 UNTRAINED = Weights("untrained")

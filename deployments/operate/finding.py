@@ -1,7 +1,7 @@
 """Finds the trials of a cluster and the Serve applications on it."""
 
 import logging
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, Final
 
 import ray
@@ -13,10 +13,10 @@ from ray.serve.schema import ApplicationDetails, ServeInstanceDetails
 from app.config.applications import BUILDER, config_of
 from app.errors import ConfigError, ServiceNotFoundError, SparringError
 from app.stores.host import StoreHandle, find_host
-from app.stores.names import STORES, namespace_of
+from app.stores.names import PREFIX, STORES, namespace_of
 from app.stores.trial import Trial
 from app.stores.weights_client import ages_s, newest_versions
-from deployments.operate.trials import Application, TrialStatus, belonging, namespaces_of
+from deployments.operate.trials import Application, TrialStatus, belonging, chosen, namespaces_of
 
 ASK_S: Final = 5.0
 """Longest wait for one store."""
@@ -27,6 +27,28 @@ _log = logging.getLogger(__name__)
 def store_namespaces() -> list[str]:
     """Returns the namespaces of the trials whose stores live."""
     return namespaces_of(str(actor["namespace"]) for actor in ray.util.list_named_actors(all_namespaces=True))
+
+
+def one_trial(wanted: str | None, named_by: str, missing: Callable[[str], SparringError]) -> str:
+    """Returns the namespace of a running trial.
+
+    Args:
+      wanted: ``project.trial``, or None for the only one.
+      named_by: How the command takes a name, behind "name one".
+      missing: Returns the error where it does not run, given the names of those that do.
+
+    Raises:
+      ConfigError: None is named and several run.
+      SparringError: What ``missing`` returns.
+    """
+    running = store_namespaces()
+    try:
+        namespaces = chosen(wanted, running, everything=False)
+    except ValueError as error:
+        raise ConfigError(str(error).replace(", or give --all", named_by)) from error
+    if not namespaces:
+        raise missing(", ".join(namespace.removeprefix(PREFIX) for namespace in running) or "none")
+    return namespaces[0]
 
 
 def trials() -> list[TrialStatus]:

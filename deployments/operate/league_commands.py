@@ -18,9 +18,8 @@ from app.stores.league_client import LeagueClient
 from app.stores.names import LEAGUE, PREFIX
 from app.stores.trial import Trial
 from deployments.operate.cluster import cluster
-from deployments.operate.finding import store_namespaces
+from deployments.operate.finding import one_trial
 from deployments.operate.league_lines import shown
-from deployments.operate.trials import chosen
 
 Told = TypeVar("Told")
 
@@ -122,15 +121,14 @@ def files_of(trial: str | None) -> Path | None:
 def _running(of: str | None) -> Iterator[tuple[str, LeagueClient]]:
     """Gives the name of a running trial and its league."""
     with cluster():
-        running = store_namespaces()
-        try:
-            namespaces = chosen(of, running, everything=False)
-        except ValueError as error:
-            raise ConfigError(str(error).replace(", or give --all", "")) from error
-        if not namespaces:
-            names = ", ".join(namespace.removeprefix(PREFIX) for namespace in running) or "none"
-            raise LeagueError(f"{of or 'no trial'} runs on this cluster, and is no folder; running are: {names}")
-        yield namespaces[0].removeprefix(PREFIX), Trial(namespaces[0]).league(wait_s=0.0)
+        namespace = one_trial(
+            of,
+            "",
+            lambda names: LeagueError(
+                f"{of or 'no trial'} runs on this cluster, and is no folder; running are: {names}"
+            ),
+        )
+        yield namespace.removeprefix(PREFIX), Trial(namespace).league(wait_s=0.0)
 
 
 def _show(name: str, report: LeagueReport, json_: bool) -> None:

@@ -8,14 +8,13 @@ from typing import Annotated, Any
 import typer
 from ray.exceptions import RayError
 
-from app.errors import ConfigError, ReleaseError
+from app.errors import ReleaseError
 from app.stores.names import PREFIX
 from app.stores.releases_client import Operator
 from app.stores.trial import Trial
 from deployments.operate.cluster import cluster
-from deployments.operate.finding import ASK_S, store_namespaces
+from deployments.operate.finding import ASK_S, one_trial
 from deployments.operate.releases import detail_lines
-from deployments.operate.trials import chosen
 
 Statuses = Mapping[str, Mapping[str, Any]]
 
@@ -79,15 +78,12 @@ def rollback(model: Model = None, trial: OfTrial = None, json_: Json = False) ->
 
 def _operator(trial: str | None) -> tuple[str, Operator]:
     """Returns the name of a running trial, and what promotes versions of it."""
-    running = store_namespaces()
-    try:
-        namespaces = chosen(trial, running, everything=False)
-    except ValueError as error:
-        raise ConfigError(str(error).replace("name one, or give --all", "name one with --trial")) from error
-    if not namespaces:
-        names = ", ".join(namespace.removeprefix(PREFIX) for namespace in running) or "none"
-        raise ReleaseError(f"{trial or 'no trial'} runs on this cluster; running are: {names}")
-    return namespaces[0].removeprefix(PREFIX), Trial(namespaces[0]).operator()
+    namespace = one_trial(
+        trial,
+        " with --trial",
+        lambda names: ReleaseError(f"{trial or 'no trial'} runs on this cluster; running are: {names}"),
+    )
+    return namespace.removeprefix(PREFIX), Trial(namespace).operator()
 
 
 def _statuses(operator: Operator) -> Statuses:

@@ -2,10 +2,8 @@
 
 from app.config.root import ExperimentConfig
 from app.config.tuned import tuned
-from app.errors import LeagueError
 from app.league.players import UNTRAINED, LearningPlayer
 from app.league.players import Weights as PlayerWeights
-from app.models.lineage import frozen_version
 from app.models.module import build_module, to_arrays
 from app.seeding import derive
 from app.stores.league_client import LeagueClient
@@ -69,9 +67,8 @@ class Pupil:
 
     def published(self) -> None:
         """Tells the league that what was taken over is published."""
-        if self.took:
-            self.took = False
-            self._following.taken_over(self.period.player)
+        self.took = False
+        self._following.taken_over(self.period.player)
 
     def _enter(self, wanted: LearningPlayer, trainee: Trainee) -> None:
         known = self.period.is_of(wanted)
@@ -85,6 +82,4 @@ class Pupil:
         if weights == UNTRAINED:
             seed = derive(self._config.run.seed, wanted.id, wanted.period)
             return to_arrays(build_module(self._model.factory, self._model.kwargs, seed))
-        if not weights.content_hash:
-            raise LeagueError(f"player {wanted.id} begins with {weights.reference}, no clone of this trial")
-        return self._weights.load(frozen_version(weights.content_hash))
+        return self._weights.load(weights.version(wanted.id))
