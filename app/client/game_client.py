@@ -141,17 +141,32 @@ class GameClient:
           StepFailedError: The request as a whole was refused, or its reply is not the contract's.
           ServiceUnreachableError: The connection was lost and not won back within the time limit.
         """
-        backoff = Backoff(self._limits, self._source)
-        answers = await self._post_steps(items, backoff)
+        backoff = self.backoff()
+        answers = await self.steps_once(items, backoff)
         while again := steps_to_repeat(items, answers):
-            self._pools.main.retire()  # A draining replica takes no new games; another connection may reach another.
             if not await backoff.wait():
                 break
             self.counts.retries += 1
-            repeated = await self._post_steps([items[index] for index in again], backoff)
+            repeated = await self.steps_once([items[index] for index in again], backoff)
             for index, answer in zip(again, repeated, strict=True):
                 answers[index] = answer
         return answers
+
+    async def steps_once(self, items: Sequence[StepItem], backoff: Backoff | None = None) -> list[StepAnswer]:
+        """Returns the answers to many steps, in their order; refusals for now are answers as others are.
+
+        Raises:
+          StepFailedError: The request as a whole was refused, or its reply is not the contract's.
+          ServiceUnreachableError: The connection was lost and not won back within the time limit.
+        """
+        answers = await self._post_steps(items, backoff or self.backoff())
+        if steps_to_repeat(items, answers):
+            self._pools.main.retire()  # A draining replica takes no new games; another connection may reach another.
+        return answers
+
+    def backoff(self) -> Backoff:
+        """Returns the waits between the tries of one request, or of one step of it."""
+        return Backoff(self._limits, self._source)
 
     async def post(
         self,
@@ -176,7 +191,7 @@ class GameClient:
           ServiceUnreachableError: The connection was lost and not won back within the time limit.
           ClientClosedError: The client was closed.
         """
-        route, backoff = route or self._main_route, backoff or Backoff(self._limits, self._source)
+        route, backoff = route or self._main_route, backoff or self.backoff()
         while True:
             outcome = await self._try(route, path, headers, body, backoff)
             if isinstance(outcome, Reply):

@@ -14,6 +14,7 @@ from app.client.multi_agent import MultiAgentEnvironment
 from app.client.result import Scores
 from app.client.seats import EVERYBODY, Seats
 from app.client.steps import StepAnswer, StepItem
+from app.client.turns import Turns, closing
 
 
 class Asked(NamedTuple):
@@ -23,6 +24,11 @@ class Asked(NamedTuple):
     agent: str
     game: Game
     item: StepItem
+
+    @property
+    def turn(self) -> int:
+        """Returns which game's turn it is."""
+        return id(self.table)
 
 
 @dataclass(slots=True)
@@ -111,6 +117,7 @@ class MultiCore:
         """
         self._client, self._tables, self._seed = client, tables, seed
         self._scores, self._options, self._scored = scores, options, scored
+        self._turns = Turns[Asked](client)
 
     @property
     def policy_version(self) -> str | None:
@@ -124,20 +131,19 @@ class MultiCore:
           SparringError: Playing on cannot help.
         """
         while not stop.is_set():
-            frame = [asked for table in self._tables for asked in self._steps(table)]
-            if not frame:
+            frame = [
+                asked for table in self._tables if not self._turns.waits(id(table)) for asked in self._steps(table)
+            ]
+            if not frame and not self._turns:
                 return
-            for table, actions in self._read(frame, await self._ask(frame)):
+            for table, actions in self._read(await self._turns.ask(frame)):
                 table.env.act(actions)
 
     async def close_open_games(self) -> None:
         """Sends a stop to each agent of the games under way, which are truncated."""
-        frame = [asked for table in self._tables for asked in table.stops()]
+        frame = closing(self._turns, [asked for table in self._tables for asked in table.stops()])
         if frame:
-            await self._ask(frame)
-
-    async def _ask(self, frame: Sequence[Asked]) -> list[StepAnswer]:
-        return await self._client.steps([asked.item for asked in frame])
+            await self._client.steps([asked.item for asked in frame])
 
     def _steps(self, table: Table) -> list[Asked]:
         """Returns the steps of a game's next turn: of who has left, of who begins, and of who has to act."""
@@ -171,12 +177,12 @@ class MultiCore:
             self._scores.finish(sum(counted) / len(counted) if counted else 0.0)
         return steps
 
-    def _read(self, frame: Sequence[Asked], answers: Sequence[StepAnswer]) -> Iterator[tuple[Table, dict[str, object]]]:
+    def _read(self, answered: Sequence[tuple[Asked, StepAnswer]]) -> Iterator[tuple[Table, dict[str, object]]]:
         """Yields the actions of each game that goes on; one that has lost an agent is begun anew."""
         actions: dict[int, dict[str, object]] = {}
         failures: dict[int, StepFailedError] = {}
-        for asked, answer in zip(frame, answers, strict=True):
-            at = id(asked.table)
+        for asked, answer in answered:
+            at = asked.turn
             if "error" in answer:
                 if asked.item["kind"] != STOP:
                     failures.setdefault(at, failure_of(answer["error"]["code"], answer["error"]["message"]))

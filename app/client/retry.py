@@ -40,11 +40,16 @@ class Backoff:
         """Returns the seconds left for tries; not above 0 when the time is up."""
         return self._deadline - self._loop.time()
 
-    async def wait(self, at_least_s: float = 0.0) -> bool:
-        """Waits before the next try; tells, without waiting, when there is no time for one."""
+    def next_s(self, at_least_s: float = 0.0) -> float | None:
+        """Returns the wait before the next try; None where no time is left for one."""
         wait_s = at_least_s + self._source.uniform(0.0, self._wait_s)
         self._wait_s = min(2 * self._wait_s, self._limits.longest_wait_s)
-        if wait_s > self.left_s():
+        return None if wait_s > self.left_s() else wait_s
+
+    async def wait(self, at_least_s: float = 0.0) -> bool:
+        """Waits before the next try; tells, without waiting, when there is no time for one."""
+        wait_s = self.next_s(at_least_s)
+        if wait_s is None:
             return False
         await asyncio.sleep(wait_s)
         return True

@@ -2,7 +2,6 @@
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from app.client.environments import Environments
@@ -11,6 +10,7 @@ from app.client.game import STOP, TICK, Game, Slot, action_of, stop_of
 from app.client.game_client import GameClient
 from app.client.result import Scores
 from app.client.steps import StepAnswer, StepItem
+from app.client.turns import Turns, closing
 
 
 class Asked(NamedTuple):
@@ -20,24 +20,35 @@ class Asked(NamedTuple):
     game: Game
     item: StepItem
 
+    @property
+    def turn(self) -> int:
+        """Returns which game's turn it is."""
+        return self.slot.index
 
-@dataclass(slots=True)
+
 class VectorCore:
-    """Plays the games of all slots in step.
+    """Plays the games of all slots in step."""
 
-    Attributes:
-      client: Connection to the service.
-      environments: One a slot.
-      slots: Where games are played.
-      scores: Counts, kept up to date.
-      options: Body of each start.
-    """
+    def __init__(
+        self,
+        client: GameClient,
+        environments: Environments,
+        slots: Sequence[Slot],
+        scores: Scores,
+        options: Mapping[str, object],
+    ) -> None:
+        """Keeps the parts; no game is begun.
 
-    client: GameClient
-    environments: Environments
-    slots: Sequence[Slot]
-    scores: Scores
-    options: Mapping[str, object]
+        Args:
+          client: Connection to the service.
+          environments: One a slot.
+          slots: Where games are played.
+          scores: Counts, kept up to date.
+          options: Body of each start.
+        """
+        self.client, self.environments, self.slots = client, environments, slots
+        self.scores, self.options = scores, options
+        self._turns = Turns[Asked](client)
 
     @property
     def policy_version(self) -> str | None:
@@ -51,27 +62,25 @@ class VectorCore:
           SparringError: Playing on cannot help.
         """
         while not stop.is_set() and not all(slot.finished for slot in self.slots):
-            frame = self._frame()
-            actions = self._read(frame, await self._ask(frame)) if frame else {}
-            self._step(actions)
+            self._step(self._read(await self._turns.ask(self._frame())))
 
     async def close_open_games(self) -> None:
         """Sends the stop of each game under way: as truncated, unless its environment has ended it."""
-        frame = [
+        stops = [
             Asked(slot, slot.game, stop_of(slot.game, self.environments, slot.index))
             for slot in self.slots
             if slot.game is not None
         ]
+        frame = closing(self._turns, stops)
         if frame:
-            self._read(frame, await self._ask(frame))
-
-    async def _ask(self, frame: Sequence[Asked]) -> list[StepAnswer]:
-        return await self.client.steps([asked.item for asked in frame])
+            self._read(list(zip(frame, await self.client.steps([asked.item for asked in frame]), strict=True)))
 
     def _frame(self) -> list[Asked]:
         observations, masks = self.environments.observations, self.environments.action_masks
         frame = []
         for slot in self.slots:
+            if self._turns.waits(slot.index):
+                continue
             game = slot.game
             if game is not None and game.over:
                 frame.append(Asked(slot, game, stop_of(game, self.environments, slot.index)))
@@ -84,10 +93,10 @@ class VectorCore:
             frame.append(Asked(slot, game, game.tick(observations[slot.index], masks[slot.index])))
         return frame
 
-    def _read(self, frame: Sequence[Asked], answers: Sequence[StepAnswer]) -> dict[int, object]:
+    def _read(self, answered: Sequence[tuple[Asked, StepAnswer]]) -> dict[int, object]:
         actions: dict[int, object] = {}
         failed: set[str] = set()
-        for (slot, game, item), answer in zip(frame, answers, strict=True):
+        for (slot, game, item), answer in answered:
             if "error" in answer:
                 if game.session not in failed:  # What stands behind a failed step fails with it.
                     failed.add(game.session)

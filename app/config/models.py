@@ -42,7 +42,7 @@ class WeightsConfig(Config):
     every_ticks: int | None = Field(None, ge=1)
     """A session takes newer weights only at its ticks 0, n, 2n, …; null: at any tick. With ``change: always`` only."""
 
-    cache_versions: int = Field(8, ge=1, le=1024)
+    cache_versions: int = Field(64, ge=1, le=1024)
     """Versions that one replica keeps beside the newest, those in play included; the least recently used goes first.
     Where all are in play, games that begin join the newest of them, and a game that asks for another one is refused."""
 

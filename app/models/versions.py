@@ -17,7 +17,7 @@ Built = TypeVar("Built")
 class Bound:
     """How much is kept beside the newest weights, versions in play included."""
 
-    versions: int = 8
+    versions: int = 64
     mb: float = 1024.0
     """MiB of weights."""
 

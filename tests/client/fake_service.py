@@ -79,6 +79,8 @@ class FakeService:
         """Sessions whose next answer goes on from a snapshot of that step, and has forgotten the state."""
         self.step_refusals: dict[tuple[str, int], list[str]] = {}
         """Codes that a session's step of that number gets, one after another, before it is played."""
+        self.room = 1_000
+        """Sessions that may be open at once; the start of a further one is overloaded."""
         self.secret = ""
         """Of the key ``team``; empty asks for none."""
         self.heads: list[dict[str, str]] = []
@@ -174,6 +176,8 @@ class FakeService:
         self, link: "_Link", purpose: str, name: str, kind: str, seq: int, body: Any, delta: bool = False
     ) -> tuple[str | None, Any]:
         if kind == "start" and name not in self.sessions:
+            if sum(not session.stopped for session in self.sessions.values()) >= self.room:
+                return "overloaded", None
             self.sessions[name] = FakeSession(name, purpose)
         session = self.sessions.get(name)
         if session is not None and self.lose(session):

@@ -164,6 +164,15 @@ async def test_a_game_that_has_lost_an_agent_is_stopped_and_played_again() -> No
     assert len(service.sessions) == 5
 
 
+async def test_a_game_with_room_for_one_of_its_agents_waits_for_the_other_while_others_play() -> None:
+    async with fake_service(lambda session: 1) as service:
+        service.room = 3
+        result = await run(service, env=FEW, games=2, episodes=4)
+    assert (result.episodes, result.ticks, result.errors) == (4, 24, 0)
+    for sessions in games(service).values():
+        assert {agent: len(session.bodies("tick")) for agent, session in sessions.items()} == {"a": 4, "b": 2}
+
+
 async def test_stopping_truncates_the_agents_that_are_due() -> None:
     stop = asyncio.Event()
     async with fake_service(lambda session: 0) as service:

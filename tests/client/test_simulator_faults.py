@@ -56,6 +56,35 @@ async def test_items_refused_for_now_are_retried_with_those_behind_them() -> Non
     assert (result.lost_games, result.errors) == (0, 0)
 
 
+async def test_a_game_without_room_waits_while_the_others_play_to_their_end() -> None:
+    async with fake_service(action_at) as service:
+        service.room = 1
+        result = await run(service, games=3, episodes=4)
+    assert [by_seed(service)[seed].steps for seed in (100, 101, 102, 103)] == [
+        expected_steps(s) for s in range(100, 104)
+    ]
+    assert (result.episodes, result.errors) == (4, 0)
+
+
+async def test_a_start_without_room_is_given_up_when_the_time_is_up() -> None:
+    async with fake_service(action_at) as service:
+        service.room = 0
+        with pytest.raises(StepFailedError, match="overloaded"):
+            await run(service, games=2, episodes=2, wait_s=0.2)
+
+
+async def test_nothing_is_sent_of_a_game_that_never_had_room_when_playing_stops() -> None:
+    stop = asyncio.Event()
+    async with fake_service(action_at) as service:
+        service.room = 2
+        playing = asyncio.create_task(run(service, stop, games=3))
+        await service.until(lambda: service.ticks > 20)
+        stop.set()
+        result = await playing
+    assert all(session.stopped for session in service.sessions.values())
+    assert (result.errors, result.lost_games) == (0, 0)
+
+
 async def test_a_failed_game_counts_once_though_its_next_step_fails_too() -> None:
     async with fake_service(action_at) as service:
         service.item_refusals.extend(["agent_error", "session_unknown"])

@@ -172,7 +172,7 @@ def test_an_evaluated_session_is_played_greedily_by_its_version(service: Service
 
 
 def test_more_versions_than_the_store_keeps_can_be_evaluated_at_once(service: Service) -> None:
-    versions, many = [], service.config.models["main"].weights.cache_versions
+    versions, many = [], 12
     for number in range(many):
         versions.append(service.publish(seed=number))
         service.step(f"era-{number}", "start", purpose="evaluate")
