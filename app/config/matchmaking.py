@@ -8,7 +8,7 @@ from app.config.base import Config, Name
 
 Past = Literal["league", "own"]
 """``league``: all that is frozen, supplied opponents included; ``own``: what the player itself was."""
-Weighting = Literal["variance", "squared", "linear", "linear_capped"]
+Weighting = Literal["variance", "variance_floored", "squared", "linear", "linear_capped"]
 
 
 class SelfPlay(Config):
@@ -48,8 +48,8 @@ class Pfsp(_WithSelfPlay):
     kind: Literal["pfsp"] = "pfsp"
 
     weighting: Weighting = "squared"
-    """Which win rates p are preferred: ``variance`` p(1 - p), ``squared`` (1 - p)², ``linear`` 1 - p,
-    ``linear_capped`` min(1 - p, 0.5)."""
+    """Which win rates p are preferred: ``variance`` p(1 - p), ``variance_floored`` the same of max(p, 0.1),
+    ``squared`` (1 - p)², ``linear`` 1 - p, ``linear_capped`` min(1 - p, 0.5)."""
 
     self_play: float = Field(0.35, ge=0, le=1)
     """Share of matches against its own newest weights."""

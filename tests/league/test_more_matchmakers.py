@@ -50,6 +50,7 @@ def test_who_is_to_be_met_must_be_a_candidate() -> None:
 
 
 def test_losses_count_alike_from_a_half_on_when_capped() -> None:
+    np.testing.assert_allclose(pfsp(np.array([0.0, 0.5, 1.0]), "variance_floored"), np.array([0.09, 0.25, 0.0]) / 0.34)
     np.testing.assert_allclose(pfsp(np.array([0.0, 0.5, 0.9]), "linear_capped"), np.array([0.5, 0.5, 0.1]) / 1.1)
 
 

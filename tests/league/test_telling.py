@@ -5,6 +5,7 @@ import io
 import json
 from pathlib import Path
 
+import chess.pgn
 import pytest
 
 from app.errors import LeagueError
@@ -73,6 +74,21 @@ def test_a_match_is_written_in_the_manner_of_pgn() -> None:
         '[Black "the \\"best\\""]\n[Result "1-0"]\n[UTCTime "22:13:20"]\n[Scores "1 0"]\n[Seats "1 1"]\n'
         '[Periods "3 0"]\n[Learner "main"]\n\n1-0\n\n'
     )
+
+
+def test_a_chess_program_reads_exported_matches(tmp_path: Path) -> None:
+    write_about(tmp_path, SETTINGS)
+    kept = Kept(tmp_path)
+    for result in (LOSS, WIN, DRAW):
+        play(kept.league, "exploiter", result)
+    kept.journal.write()
+    pgn = io.StringIO("".join(exported_matches("matches_pgn", tmp_path)) + as_pgn(RECORD))
+    games = list(iter(lambda: chess.pgn.read_game(pgn), None))
+    assert [game.headers["Result"] for game in games] == ["0-1", "1-0", "1/2-1/2", "1-0"]
+    assert not any(game.errors for game in games)
+    assert games[0].headers["White"] == "exploiter"
+    assert games[-1].headers["Black"] == r"the \"best\""  # It leaves the standard's escapes as they are.
+    assert games[-1].headers["Scores"] == "1 0"
 
 
 @pytest.mark.parametrize(

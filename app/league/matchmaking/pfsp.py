@@ -11,10 +11,13 @@ from app.league.matchmaking.matchmaker import Probabilities, check_candidates
 from app.league.payoff import Payoff, PlayerId
 
 Rates = NDArray[np.float64]
-Weighting = Literal["variance", "squared", "linear", "linear_capped"]
+Weighting = Literal["variance", "variance_floored", "squared", "linear", "linear_capped"]
+FLOOR: Final = 0.1
+"""Win rate below which ``variance_floored`` takes opponents for equally hard."""
 
 WEIGHTINGS: Final[Mapping[Weighting, Callable[[Rates, Rates], Rates]]] = {
     "variance": lambda win_rates, loss_rates: win_rates * loss_rates,
+    "variance_floored": lambda win_rates, _: np.maximum(win_rates, FLOOR) * (1 - np.maximum(win_rates, FLOOR)),
     "squared": lambda _, loss_rates: loss_rates**2,
     "linear": lambda _, loss_rates: loss_rates,
     "linear_capped": lambda _, loss_rates: np.minimum(loss_rates, 0.5),
@@ -26,7 +29,8 @@ def pfsp(win_rates: NDArray[np.float64], weighting: Weighting = "squared") -> Pr
 
     Args:
       win_rates: Chance of beating each opponent, in [0, 1], [N]; 0.5 where unknown.
-      weighting: ``variance`` prefers equals by p(1 - p); ``squared``, (1 - p)², and ``linear``, 1 - p, the hard ones;
+      weighting: ``variance`` prefers equals by p(1 - p), and so does ``variance_floored``, which never leaves
+        out those that beat it: p is at least 0.1 there; ``squared``, (1 - p)², and ``linear``, 1 - p, the hard ones;
         ``linear_capped``, min(1 - p, 0.5), all those that beat it alike.
 
     Raises:
