@@ -1,8 +1,11 @@
 """A league in the ring: who sits where plays what the league says, and every match counts once."""
 
+import os
+import signal
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +17,7 @@ import ray
 from app.config.active import active
 from app.config.load import load
 from app.errors import LeagueError
+from app.league.match_log import MatchRecord
 from app.league.players import Weights
 from app.league.report import LeagueReport
 from app.models.lineage import Clone
@@ -21,6 +25,8 @@ from app.stores.league_client import LeagueClient
 from app.stores.model_sources import ModelSources
 from app.stores.names import LEAGUE
 from app.types import Version
+from deployments.port import free_port
+from train.checkpoint import Checkpoints
 from train.league.keeper import LeagueKeeper
 from train.league.trained_player import TrainedPlayer
 from train.promote import Told, clone_version
@@ -43,6 +49,8 @@ SMALL = (
 )
 
 
+READY_S = 60.0
+"""Longest time from the death of all parts until all learn again: 16 to 20 s on a busy machine of two cores."""
 DUELS = ("league.evaluation_share=0", "league.min_games=0")
 
 
@@ -76,10 +84,10 @@ class League(Service):
         """Kills its process; Ray starts it anew."""
         ray.kill(ray.get_actor(LEAGUE, namespace=self.trial.namespace), no_restart=False)
 
-    def finished(self) -> list[str]:
-        """Returns the ids of the newest finished matches; none while the league restarts."""
+    def finished(self) -> Sequence[MatchRecord]:
+        """Returns the newest finished matches; none while the league restarts."""
         try:
-            return [match.id for match in self.standing().matches]
+            return self.standing().matches
         except LeagueError:
             return []
 
@@ -253,6 +261,35 @@ def test_players_of_one_trainer_take_turns_and_go_on_with_what_they_were(cluster
         assert generation(service, "main") >= 3
         counts = service.standing().counts
         assert counts["matches_finished"] > 0
+
+
+def trainer_pid() -> int:
+    """Returns the process of one of the trainers."""
+    children = psutil.Process().children(recursive=True)
+    return next(child.pid for child in children if "ray::RayTrainWorker" in " ".join(child.cmdline()))
+
+
+def test_all_parts_may_die_at_once_and_the_league_learns_on(cluster: Cluster, tmp_path: Path) -> None:
+    trainers = ("main", "exploiter")
+    often = [f"trainers.{name}.checkpoints.every_s=1" for name in trainers]
+    with League(cluster, "deaths", f"actors.main.port={free_port()}", *often) as service:
+        folders = [Checkpoints(tmp_path / "deaths" / "checkpoints" / name) for name in trainers]
+        with trained(service, tmp_path, ("player", "exploiter"), trainers):
+            for folder in folders:
+                wait_until(partial(_goes_on, service, folder, 0.0), "a trainer learns", START_S)
+            os.kill(trainer_pid(), signal.SIGKILL)
+            os.kill(service.status()["pid"], signal.SIGKILL)
+            service.restart_league()
+            killed_s = time.time()
+            for folder in folders:
+                wait_until(partial(_goes_on, service, folder, killed_s), "a trainer learns again", READY_S)
+
+
+def _goes_on(service: League, checkpoints: Checkpoints, since_s: float) -> bool:
+    """Whether a match has ended since then, and a trainer has saved what it has learned."""
+    newest = checkpoints.newest()
+    saved_s = 0.0 if newest is None else newest.stat().st_mtime
+    return saved_s > since_s and any(match.ended_s > since_s for match in service.finished())
 
 
 def test_hundreds_of_changes_of_opponents_leave_memory_as_it_is(cluster: Cluster) -> None:
