@@ -15,8 +15,11 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from app.errors import StepError
+from app.logs.secrets import SECRETS
+from app.logs.tasks import told
 from app.sessions.directory import Replica
 from app.sessions.limits import Limits
+from app.stores.error_forwarder import watch_errors
 from app.stores.trial import Trial
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest, refusal
@@ -69,6 +72,8 @@ class ActorReplica:
         torch.set_num_threads(1)
         self._config = args.config.actors[args.actor]
         self._name = str(serve.get_replica_context().replica_id.unique_id)
+        watch_errors(args.namespace, f"replica {args.actor} {self._name}", args.config.logs)
+        SECRETS.hide(args.service.cluster_secret)
         trial = Trial(args.namespace)
         self._agents = AgentMaker(args, trial, remote_models)
         self._tasks: list[asyncio.Task[None]] = []
@@ -94,7 +99,7 @@ class ActorReplica:
         self._meter = LoopMeter()
         loop = asyncio.get_running_loop()
         work = (self._overseer.run(), self._sweep(), *self._plane.work(), *self._keeper.work(), *self._agents.work())
-        self._tasks = [loop.create_task(one) for one in work]
+        self._tasks = [told(loop.create_task(one)) for one in work]
 
     async def __call__(self, request: Request) -> Response:
         """Answers on Serve's own port what the game port answers."""

@@ -15,6 +15,7 @@ from app.wire.openapi import openapi
 from app.wire.routes import unserved
 from app.wire.step_fields import credentials_of
 from app.wire.steps import Credentials
+from deployments.error_pages import ERRORS, ErrorPages
 from deployments.league_pages import LEAGUE, OPPONENT, LeaguePages
 from deployments.weights_pages import WEIGHTS, WeightsPages
 
@@ -60,6 +61,7 @@ class Admin:
         address: str,
         weights: WeightsPages,
         league: LeaguePages,
+        errors: ErrorPages,
     ) -> None:
         """Makes the admin side of one replica.
 
@@ -71,6 +73,7 @@ class Admin:
           address: ``host:port`` of the game port, for whoever asks elsewhere.
           weights: Shows the weights of the trial.
           league: Shows its league.
+          errors: Shows its errors.
         """
         self._report = report
         self._sessions = sessions
@@ -79,6 +82,7 @@ class Admin:
         self._address = address
         self._weights = weights
         self._league = league
+        self._errors = errors
         self._document = orjson.dumps(openapi())
 
     async def show(self, request: HttpRequest) -> HttpReply:
@@ -139,6 +143,7 @@ class Admin:
             "/weights": lambda _request, _peers: self._weights.show(),
             WEIGHTS: lambda request, _peers: self._weights.send(request),
             LEAGUE: lambda request, _peers: self._league.show(request),
+            ERRORS: lambda request, _peers: self._errors.show(request),
             OPPONENT: lambda request, _peers: self._league.opponent(request),
         }
 

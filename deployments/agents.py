@@ -38,6 +38,7 @@ from app.stores.metrics import Episode
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from deployments.actor_args import ActorArgs
+from deployments.error_pages import ErrorPages
 from deployments.league import WHOLE, Part, ReplicaLeague
 from deployments.league_pages import NO_LEAGUE, LeaguePages
 from deployments.pacing import keep_pace
@@ -99,6 +100,10 @@ class AgentMaker:
     def league_pages(self) -> LeaguePages:
         """Returns what shows the trial's league."""
         return NO_LEAGUE if self.league is None else self.league.pages()
+
+    def error_pages(self) -> ErrorPages:
+        """Returns what shows the trial's errors."""
+        return ErrorPages(self._trial.errors)
 
     def stuck(self) -> list[str]:
         """Returns the calls of blocking agents that run although nobody waits for them any more."""

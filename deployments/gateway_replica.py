@@ -9,10 +9,13 @@ from ray import serve
 from ray.serve.handle import DeploymentHandle
 
 from app.errors import OverloadedError
+from app.logs.secrets import SECRETS
+from app.logs.tasks import told
 from app.sessions.blackboard import Board
 from app.sessions.directory import Replica
 from app.sessions.limits import Limits
 from app.sessions.table import SessionTable
+from app.stores.error_forwarder import watch_errors
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from app.wire.steps import StepReply, StepRequest
@@ -48,10 +51,12 @@ class GatewayReplica:
         """
         del next_actor
         self._config = config = args.config.actors[args.actor]
+        name = str(serve.get_replica_context().replica_id.unique_id)
+        watch_errors(args.namespace, f"gateway {args.actor} {name}", args.config.logs)
+        SECRETS.hide(args.service.cluster_secret)
         trial = Trial(args.namespace)
         self._counts: Counter[str] = Counter()
         self._guard = await take_port(config, args.actor, args.owner, trial.directory)
-        name = str(serve.get_replica_context().replica_id.unique_id)
         self._table = _no_games(self._counts)
         self._members = Members(trial.directory, Replica(name, "", 0, actor=args.actor), self._guard.port, self._table)
         self._links = Links(args.service.cluster_secret)
@@ -68,7 +73,7 @@ class GatewayReplica:
         service = StepService(self._step, health, health, max_body_bytes(config), self._counts)
         self._port = await open_port(config, service, self._guard.port, shared=True)
         loop = asyncio.get_running_loop()
-        self._tasks = [loop.create_task(work) for work in (self._members.run(), *self._keeper.work())]
+        self._tasks = [told(loop.create_task(work)) for work in (self._members.run(), *self._keeper.work())]
 
     async def check_health(self) -> None:
         """Raises what ended one of the gateway's own tasks."""

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any, Final
 
 from app.config.serving import ActorConfig
 from app.errors import PortInUseError, StepError
+from app.logs.failures import Failures
 from app.wire import messages_pb2 as pb
 from app.wire.frames import MAX_ENVELOPE_BYTES
 from app.wire.messages import RefusedRequestError, error_message, read_request
-from deployments.listener.failures import Failures
 from deployments.listener.messages import answer_message
 from deployments.listener.port import StepService
 from deployments.listener.requests import MAX_UNDER_WAY

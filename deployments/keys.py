@@ -11,6 +11,7 @@ from typing import Any, Final
 from app.config.access import AccessConfig, KeyConfig
 from app.config.keys import read_keys
 from app.errors import ConfigError
+from app.logs.secrets import SECRETS
 from app.sessions.doors import Doors
 from app.sessions.keys import Key, Quota
 from app.sessions.refusals import Refusal
@@ -145,6 +146,8 @@ class DoorKeeper:
         """Notes that these keys are in use."""
         self._loaded_at = datetime.fromtimestamp(self._clock(), UTC).isoformat(timespec="seconds")
         self._count = len(keys)
+        SECRETS.hide(*(key.key.get_secret_value() for key in keys))
+        SECRETS.hide(*(key.secret.get_secret_value() for key in keys if key.secret is not None))
         self._error = None
         if self.doors.guarded:
             _log.info("%d keys loaded from %s", len(keys), self._file or f"${self._access.keys_env}")

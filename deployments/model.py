@@ -8,12 +8,16 @@ from typing import Any, cast
 import torch
 from ray import serve
 
+from app.config.logs import LogsConfig
 from app.config.models import ModelConfig
+from app.logs.secrets import SECRETS
+from app.logs.tasks import told
 from app.models.engine import Answer
 from app.models.loading import WeightsLoader
 from app.models.placement import check_batch
 from app.models.question import Leaves
 from app.models.waiting import ALWAYS, Within
+from app.stores.error_forwarder import watch_errors
 from app.stores.trial import Trial
 from app.types import Arrays, Version
 from deployments.answering import Answering
@@ -36,6 +40,8 @@ class ModelPlace:
     """Cluster secret, which whoever connects must know."""
     local: bool
     """Whether all game ports are on loopback addresses, so that this one is as well."""
+    logs: LogsConfig
+    """How its process logs."""
 
 
 class ModelReplica:
@@ -45,6 +51,9 @@ class ModelReplica:
         self, config: ModelConfig, name: str, namespace: str, seed: int, first: Arrays | None, place: ModelPlace
     ) -> None:
         torch.set_num_threads(1)
+        unique = serve.get_replica_context().replica_id.unique_id
+        watch_errors(namespace, f"model {name} {unique}", place.logs)
+        SECRETS.hide(place.secret)
         weights = Trial(namespace).weights(name)
         device = "cuda" if config.num_gpus and torch.cuda.is_available() else "cpu"
         self._engine = build_engine(config, seed, first, place.home, device)
@@ -52,7 +61,7 @@ class ModelReplica:
         loader = WeightsLoader(self._engine, weights.fetch)
         limits = batch_limits(config)
         self._answering = Answering(self._engine, loader, limits)
-        self._following = asyncio.get_running_loop().create_task(follow(loader, weights, WeightsClock()))
+        self._following = told(asyncio.get_running_loop().create_task(follow(loader, weights, WeightsClock())))
         self._host = listening_host(local=place.local)
         self._port = (
             await open_model_port(self._answering, self._host, place.secret) if config.channel == "direct" else None

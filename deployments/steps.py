@@ -5,6 +5,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Protocol
 
 from app.errors import AgentError, BadRequestError, StepError
+from app.logs.failures import Failures
 from app.wire.compression import deflate, inflate
 from app.wire.http import BYTES, JSON, HttpReply, HttpRequest
 from app.wire.messages import answer_batch
@@ -13,7 +14,6 @@ from app.wire.routes import unserved
 from app.wire.step_batches import batch_of, batch_reply
 from app.wire.step_fields import check_protocol, parse_whole, step_of
 from app.wire.steps import StepReply, StepRequest
-from deployments.listener.failures import Failures
 
 if TYPE_CHECKING:
     from app.types import SessionId

@@ -16,9 +16,13 @@ from rich.markup import escape
 
 from app.config.active import active
 from app.config.load import load
+from app.config.logs import LogsConfig
 from app.config.root import ExperimentConfig
 from app.errors import ServiceNotFoundError, SparringError
+from app.logs.entry import Source
+from app.logs.setting_up import set_up_logs
 from app.models.checkpoints import LATEST
+from app.stores.error_forwarder import tell
 from app.stores.names import namespace_of
 from app.stores.trial import Trial
 from train.session import TrainingSession
@@ -30,7 +34,7 @@ LOOK_S: Final = 0.5
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains until the trainer ends or is told to, and returns the exit code."""
     given = parser().parse_args(arguments)
-    logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)s %(name)s %(message)s")
+    set_up_logs(LogsConfig(), Source(process="driver"))
     errors = Console(stderr=True, soft_wrap=True)
     try:
         config = active(load(given.config, given.set))
@@ -80,6 +84,9 @@ def train(config: ExperimentConfig, *, restore: str | None) -> None:
         for model, number in session.promote(session.pin()).items():
             logging.getLogger(__name__).info("registered version %d of %s as the champion", number, model)
         succeeded = True
+    except SparringError as error:
+        tell(__name__, f"training failed: {error}", error)  # Whoever waits for this command reads it from its end.
+        raise
     finally:
         session.close(succeeded=succeeded)
 

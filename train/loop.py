@@ -21,6 +21,7 @@ from app.errors import CheckpointError, SparringError
 from app.models.module import build_module, hash_of
 from app.replay.freshness import Freshness, freshness
 from app.seeding import derive
+from app.stores.error_forwarder import watch_errors
 from app.stores.metrics import Update
 from app.stores.trial import Trial
 from app.stores.weights_client import Weights
@@ -67,6 +68,8 @@ def run_worker(loop_args: dict[str, LoopArgs]) -> None:
     those that were waiting for it in a collective.
     """
     args = loop_args["args"]
+    rank = ray.train.get_context().get_world_rank()
+    watch_errors(args.namespace, f"learner {args.trainer} {rank}", args.config.logs)
     metrics = Trial(args.namespace).metrics
     if metrics.failure(args.run) is not None:
         return
@@ -77,6 +80,7 @@ def run_worker(loop_args: dict[str, LoopArgs]) -> None:
         if _peer_is_gone(error):
             raise
         reason = str(error) if isinstance(error, SparringError) else traceback.format_exc()
+        _log.exception("trainer %s failed: %s", args.trainer, error)
         metrics.fail(args.run, f"{type(error).__name__} in learner worker: {reason}")
         if ray.train.get_context().get_world_size() > 1:
             raise  # Returning would leave the other workers in a collective.

@@ -13,6 +13,7 @@ from app.errors import ConfigError, TrackingError, TrainingError
 from app.metrics.tensorboard import TensorBoardWriter
 from app.models.checkpoints import LATEST
 from app.models.lineage import Clone
+from app.stores.error_forwarder import end_watching, watch_errors
 from app.stores.mlflow_store import ModelRegistry, tracking_uri
 from app.stores.model_sources import ModelSources
 from app.stores.trial import Trial
@@ -89,6 +90,7 @@ class TrainingSession:
           CheckpointError: Checkpoints of an earlier start cannot be moved aside.
           LeagueError: The league does not answer, or cannot be laid aside.
         """
+        watch_errors(self.trial.namespace, "driver", self._config.logs)
         if self._keeper is not None and self._restore is None:
             self.trial.league().begin_anew_now()
         for run in self.runs.values():
@@ -187,12 +189,14 @@ class TrainingSession:
         self._end_threads()
         self._monitor.halt(HURRY_S)
         self._tracker.close("KILLED", HURRY_S)
+        end_watching()
 
     def close(self, *, succeeded: bool) -> None:
         """Writes what is left to MLflow and TensorBoard and ends the run."""
         self._end_threads()
         self._monitor.close(CLOSE_TIMEOUT_S)
         self._tracker.close("FINISHED" if succeeded else "FAILED", CLOSE_TIMEOUT_S)
+        end_watching()
 
     def _told(self, run: TrainingRun, version: Version, rating: float | None = None) -> Told:
         return Told(version, self.trial.metrics.progress(1, run.name).updates, run.parent, rating)

@@ -2,6 +2,7 @@
 
 import asyncio
 import contextlib
+import contextvars
 import queue
 import threading
 import time
@@ -22,7 +23,8 @@ class Call(Generic[T]):
 
     def __init__(self, name: str, function: Callable[[], T]) -> None:
         self.name = name
-        self.function = function
+        context = contextvars.copy_context()  # With the session that lines of the log name.
+        self.function: Callable[[], T] = lambda: context.run(function)
         self.loop = asyncio.get_running_loop()
         self.done: asyncio.Future[T] = self.loop.create_future()
         """Settled when the call has ended, whether or not anybody still waits for it."""

@@ -7,6 +7,7 @@ from app.config.buffers import BufferConfig
 from app.config.evolution import EvolutionConfig
 from app.config.launching import LaunchConfig
 from app.config.league import LeagueConfig
+from app.config.logs import LogsConfig
 from app.config.models import ModelConfig
 from app.config.search import SearchConfig
 from app.config.serving import ActorConfig, AgentConfig
@@ -56,6 +57,7 @@ class ExperimentConfig(Config):
     trainers: dict[Name, TrainerConfig] = {}
     stores: StoresConfig = StoresConfig()
     tracking: Tracking = Tracking()
+    logs: LogsConfig = LogsConfig()
     launch: LaunchConfig | None = None
     search: SearchConfig | None = None
     evolution: EvolutionConfig | None = None

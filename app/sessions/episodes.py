@@ -159,4 +159,7 @@ class Episodes:
                 await session.close(cause)
         except Exception:  # noqa: BLE001  # The user's agent may raise anything; no game core waits for an answer.
             self._counts[AgentError.code] += 1
-            _log.exception("the agent of session %r failed when its episode was ended: %s", session.id, cause)
+            extra = {"session": session.id}
+            _log.exception(
+                "the agent of session %r failed when its episode was ended: %s", session.id, cause, extra=extra
+            )

@@ -12,6 +12,8 @@ from app.errors import (
     SessionUnknownError,
     StepError,
 )
+from app.logs.failures import Failures
+from app.logs.session import SESSION
 from app.sessions.deadlines import Limit
 from app.sessions.episodes import Episodes
 from app.sessions.game import Game
@@ -61,6 +63,7 @@ class SessionTable:
         self._clock = clock
         self._save = save
         self._guard = guard
+        self._failures = Failures(counts, AgentError.code)
         self._held = held = HeldSessions(Games(claim), guard, clock, keeps_snapshots=save is not None)
         self.sessions = held.open
         """Open sessions."""
@@ -84,6 +87,7 @@ class SessionTable:
           GameElsewhereError: Another replica holds the game.
           StepError: Whatever else keeps the step from being answered.
         """
+        token = SESSION.set(request.session)
         try:
             if request.deadline_ms is None or request.deadline_ms >= 1000 * self.limits.step_timeout_s:
                 return await self._timed.in_time(request)
@@ -94,8 +98,10 @@ class SessionTable:
             self.counts[error.code] += 1
             raise
         except Exception as error:
-            self.counts[AgentError.code] += 1
+            self._failures.tell(error, f"the agent of session {request.session!r} failed")
             raise AgentError(f"the agent failed: {type(error).__name__}: {error}") from error
+        finally:
+            SESSION.reset(token)
 
     async def sweep(self) -> None:
         """Closes sessions without a step for too long as truncated, and forgets replies of long-stopped ones."""

@@ -1,16 +1,20 @@
 """A named process that holds one or more stores; the only place where a store is an actor."""
 
 import asyncio
+from collections import Counter
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import ray
 
 from app.config.base import Process
-from app.errors import ServiceNotFoundError
+from app.errors import ServiceNotFoundError, SparringError
+from app.logs.failures import Failures
 
 if TYPE_CHECKING:
     from ray.actor import ActorHandle
+
+    from app.config.logs import LogsConfig
 
 MAX_WAITING_CALLS = 1_000
 """Calls that may wait in one host at a time, long polls included."""
@@ -26,9 +30,28 @@ class Store(Protocol):
 class Host:
     """Makes stores in its process and passes calls on to them by name."""
 
-    def __init__(self, stores: dict[str, tuple[type[Store], dict[str, Any]]]) -> None:
+    def __init__(
+        self,
+        stores: dict[str, tuple[type[Store], dict[str, Any]]],
+        namespace: str = "",
+        name: str = "",
+        logs: "LogsConfig | None" = None,
+    ) -> None:
+        """Makes the stores.
+
+        Args:
+          stores: Their classes and arguments, by name.
+          namespace: Of the trial whose errors these are.
+          name: Of the process.
+          logs: How it logs; None leaves that as it is.
+        """
+        if logs is not None:
+            from app.stores.error_forwarder import watch_errors  # noqa: PLC0415  (it finds hosts by this module)
+
+            watch_errors(namespace, name, logs)
         self._stores = {name: make(**kwargs) for name, (make, kwargs) in stores.items()}
         self._started: set[str] = set()
+        self._failures = Failures(Counter())
         self._starting = asyncio.Lock()
 
     async def call(self, store: str, method: str, *args: Any) -> Any:  # Ray's own seam is untyped.
@@ -38,7 +61,13 @@ class Host:
                 if store not in self._started:
                     await self._stores[store].start()
                     self._started.add(store)
-        return await getattr(self._stores[store], method)(*args)
+        try:
+            return await getattr(self._stores[store], method)(*args)
+        except SparringError:  # An answer: whoever asks is told what is wrong with the question.
+            raise
+        except Exception as error:
+            self._failures.tell(error, f"{method} of the store {store} failed")
+            raise
 
 
 class StoreHandle:
@@ -66,6 +95,7 @@ def open_host(
     name: str,
     process: Process,
     stores: dict[str, tuple[type[Store], dict[str, Any]]],
+    logs: "LogsConfig | None" = None,
     *,
     spread: bool = False,
 ) -> "ActorHandle[Host]":
@@ -76,6 +106,7 @@ def open_host(
       name: Of the host.
       process: What it reserves.
       stores: What it makes, by name.
+      logs: How it logs, and that its errors are kept; None does neither.
       spread: Whether hosts like it are spread over the nodes.
     """
     options = {
@@ -90,7 +121,7 @@ def open_host(
         "max_restarts": -1,
         "scheduling_strategy": "SPREAD" if spread else "DEFAULT",
     }
-    host = cast("Any", ray.remote(Host)).options(**options).remote(stores)
+    host = cast("Any", ray.remote(Host)).options(**options).remote(stores, namespace, name, logs)
     return cast("ActorHandle[Host]", host)
 
 

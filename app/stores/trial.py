@@ -18,6 +18,7 @@ from app.stores.buffer import Buffer
 from app.stores.buffer_settings import buffer_settings
 from app.stores.buffer_store import BufferStore
 from app.stores.directory import DirectoryClient, DirectoryStore
+from app.stores.errors import ErrorClient, ErrorStore
 from app.stores.followed_model import ReleaseSource
 from app.stores.gate import Gate, open_gate
 from app.stores.host import Store, StoreHandle, close_hosts, find_host, found_hosts, open_host
@@ -58,6 +59,7 @@ class Trial:
         self._stores = find_host(namespace, STORES)
         self.directory = DirectoryClient(StoreHandle(self._stores, "directory"))
         self.metrics = Metrics(StoreHandle(self._stores, "metrics"))
+        self.errors = ErrorClient(StoreHandle(self._stores, "errors"))
         self.snapshots = Snapshots(StoreHandle(self._stores, "snapshots"))
 
     @property
@@ -125,13 +127,14 @@ def open_stores(config: ExperimentConfig, home: Path) -> Trial:
     stores: dict[str, tuple[type[Store], dict[str, Any]]] = {
         "weights": (WeightStore, {"folder": str(folder / "weights"), "clones": str(folder / CLONES)}),
         "metrics": (MetricStore, {}),
+        "errors": (ErrorStore, {"kept": config.logs.errors_kept}),
         "directory": (
             DirectoryStore,
             {"home": str(home), "mode": config.run.mode, "cluster_secret": secrets.token_hex(16)},
         ),
         "snapshots": (SnapshotStore, {"max_bytes": SNAPSHOT_BYTES_MAX}),
     }
-    open_host(namespace, STORES, config.stores, stores)
+    open_host(namespace, STORES, config.stores, stores, config.logs)
     return Trial(namespace)
 
 
@@ -151,7 +154,7 @@ def open_league(
     """
     folder = str(home / config.run.trial / LEAGUE)
     kwargs = {"config": league, "folder": folder, "seed": config.run.seed, "weights": dict(weights)}
-    host = open_host(namespace_of(config.run), LEAGUE, league, {LEAGUE: (LeagueStore, kwargs)})
+    host = open_host(namespace_of(config.run), LEAGUE, league, {LEAGUE: (LeagueStore, kwargs)}, config.logs)
     LeagueClient(StoreHandle(host, LEAGUE)).configure_now(league, weights, START_S)
 
 
@@ -174,15 +177,19 @@ def open_buffer(config: ExperimentConfig, name: str, spec: ModelSpec) -> None:
     others = []
     for shard in range(1, buffer.shards):
         kwargs = {"spec": spec, "settings": settings, "shard": shard}
-        host = open_host(namespace, buffer_host(name, shard), process, {"shard": (ShardStore, kwargs)}, spread=True)
+        host = open_host(
+            namespace, buffer_host(name, shard), process, {"shard": (ShardStore, kwargs)}, config.logs, spread=True
+        )
         others.append(StoreHandle(host, "shard"))
     kwargs = {"spec": spec, "settings": settings, "others": others}
-    open_host(namespace, buffer_host(name), process, {"buffer": (BufferStore, kwargs)})
+    open_host(namespace, buffer_host(name), process, {"buffer": (BufferStore, kwargs)}, config.logs)
 
 
 def open_releases(config: ExperimentConfig, models: dict[str, ReleaseSource]) -> None:
     """Starts what follows the registry, where a model does; one that runs takes the changes up."""
     if not models:
         return
-    host = open_host(namespace_of(config.run), RELEASES, Process(), {RELEASES: (ReleaseStore, {"models": models})})
+    host = open_host(
+        namespace_of(config.run), RELEASES, Process(), {RELEASES: (ReleaseStore, {"models": models})}, config.logs
+    )
     StoreHandle(host, RELEASES).get("configure", models, timeout_s=START_S)

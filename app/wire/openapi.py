@@ -84,6 +84,14 @@ _FILE: Final = (
     Parameter("version", "path", TEXT, "``generation.number``, or ``latest``."),
     Parameter("If-None-Match", "header", TEXT, "``ETag`` of the file that the client has."),
 )
+_ERRORS: Final = (
+    Parameter("level", "query", {"type": "string", "enum": ["error", "warning"]}, "The least; error by default."),
+    Parameter("after", "query", WHOLE, "Number behind which they begin."),
+    Parameter("limit", "query", WHOLE, "The newest so many, at most 1,000; 100 by default."),
+    Parameter("process", "query", TEXT, "Begin of the name of the process."),
+    Parameter("session", "query", TEXT, "Of this session alone."),
+    Parameter("traceback", "query", {"type": "string", "enum": ["0", "1"]}, "1 for tracebacks."),
+)
 _ITEM: Final = _object(
     session=TEXT,
     kind=_KIND,
@@ -135,6 +143,10 @@ OPERATIONS: Final = (
     Operation(
         "get", "/sessions/{id}", "session", "Returns one open session of the node.", _ref("Session"),
         parameters=(Parameter("id", "path", TEXT, "Id of the session, percent-encoded."),), guarded=True,
+    ),
+    Operation(
+        "get", "/errors", "errors", "Returns what went wrong anywhere in the trial, the newest last.", _ref("Errors"),
+        parameters=_ERRORS, guarded=True,
     ),
     Operation(
         "get", "/metrics", "metrics", "Returns the node's metrics in Prometheus' text format.", TEXT,
@@ -196,6 +208,11 @@ _SCHEMAS: Final[dict[str, Schema]] = {
         standings={"type": "array", "items": {"type": "object"}}, payoff={"type": "object"}, counts=_COUNTS,
         open_matches=WHOLE, championship={"type": "object"}, turns={"type": "object", "additionalProperties": TEXT},
         matches={"type": "array", "items": {"type": "object"}},
+    ),
+    "Errors": _object(errors={"type": "array", "items": _ref("Error")}, counts=_COUNTS),
+    "Error": _object(
+        number=WHOLE, count=WHOLE, first_s={"type": "number"}, time_s={"type": "number"}, level=TEXT, where=TEXT,
+        trial=TEXT, process=TEXT, session=TEXT, message=TEXT, traceback={"type": ["string", "null"]},
     ),
     "Opponent": _object(player=TEXT, agent=TEXT, model_version={"type": ["string", "null"]}),
     "Session": _object(

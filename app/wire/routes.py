@@ -20,6 +20,7 @@ ROUTES: Final[dict[str, tuple[str, ...]]] = {
     "/weights/{model}/{version}": _SHOWN,
     "/league": _SHOWN,
     "/league/opponent": _SHOWN,
+    "/errors": _SHOWN,
     "/metrics": _SHOWN,
     "/openapi.json": _SHOWN,
     "/ws": ("GET",),

@@ -5,6 +5,7 @@ from abc import abstractmethod
 from collections.abc import Iterable
 
 from app.errors import AgentError, StepError
+from app.logs.failures import Failures
 from app.wire.messages import (
     NativeRequest,
     RefusedRequestError,
@@ -13,7 +14,6 @@ from app.wire.messages import (
     read_request,
     reply_message,
 )
-from deployments.listener.failures import Failures
 from deployments.listener.port import Connections, StepService
 from deployments.listener.requests import Reader, RequestConnection
 

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from app.config.serving import ConnectionLimits
 from app.errors import BadRequestError
+from app.logs.failures import Failures
 from app.wire.detect import MAX_FRAME_BYTES
 from app.wire.frames import MAX_ENVELOPE_BYTES
-from deployments.listener.failures import Failures
 from deployments.listener.partial import PartialBodies
 
 if TYPE_CHECKING:

@@ -13,23 +13,24 @@ _log = logging.getLogger(__name__)
 class Failures:
     """Logs the first failure of a kind, which is its exception's type and place, with its traceback; counts all."""
 
-    def __init__(self, counts: Counter[str]) -> None:
+    def __init__(self, counts: Counter[str], counted_as: str = "requests_failed") -> None:
         """Knows no failure yet.
 
         Args:
-          counts: Where they are counted, together as ``requests_failed``.
+          counts: Where they are counted.
+          counted_as: Under which name, all together.
         """
-        self._counts = counts
+        self._counts, self._counted_as = counts, counted_as
         self._told: set[tuple[str, str, int]] = set()
 
     def tell(self, error: Exception, what: str) -> None:
         """Counts a failure, and logs it with ``what`` failed where it is the first of its kind."""
-        self._counts["requests_failed"] += 1
+        self._counts[self._counted_as] += 1
         kind = _kind(error)
         if kind in self._told or len(self._told) >= KINDS_MAX:
             return
         self._told.add(kind)
-        _log.error("%s; others of this kind are counted as requests_failed", what, exc_info=error)
+        _log.error("%s; others of this kind are counted as %s", what, self._counted_as, exc_info=error)
 
 
 def _kind(error: Exception) -> tuple[str, str, int]:

@@ -3,7 +3,7 @@ from collections import Counter
 
 import pytest
 
-from deployments.listener.failures import KINDS_MAX, Failures
+from app.logs.failures import KINDS_MAX, Failures
 
 
 def caught(error: Exception) -> Exception:
