@@ -43,6 +43,10 @@ class NonFiniteLossError(SparringError):
     """A loss or gradient became NaN or infinite; the weights before it are still good."""
 
 
+class CheckError(SparringError):
+    """A check that is to stop training has found something."""
+
+
 class TrainingError(SparringError):
     """Training ended before its time."""
 

@@ -14,6 +14,7 @@ from app.algorithms.passes import SequenceSettings
 from app.algorithms.shaping import make_shaping
 from app.algorithms.stepper import Still
 from app.algorithms.trpo import trpo_problem
+from app.checks.problems import check_problems
 from app.config.algorithms import Algorithm, AlphaZero, CustomAlgorithm, Gail, learns_from_transitions
 from app.config.from_trajectories import Online
 from app.config.off_policy import Cql, Ddpg, Dqn, Iql, Sac, Td3
@@ -46,7 +47,7 @@ def build_models(config: ExperimentConfig) -> dict[str, nn.Module]:
     for trainer in config.trainers:
         _refuse_untrainable(config, trainer, modules[config.trainers[trainer].model])
     specs = {name: spec_of(module) for name, module in modules.items()}
-    if problems := combined(buffer_problems(config), saving_problems(config, specs)):
+    if problems := combined(buffer_problems(config), saving_problems(config, specs), check_problems(config, specs)):
         raise config_error(f"{config.run.project}.{config.run.trial}", problems)
     return modules
 
@@ -81,7 +82,7 @@ def model_problems(config: ExperimentConfig) -> Problems:
             problems[f"trainers.{trainer}.model"] = problem
     specs = {name: spec_of(module) for name, module in modules.items()}
     parts = (buffer_problems(config), item_problems(config), saving_problems(config, specs))
-    return combined(problems, *parts, evolution_problems(config, specs))
+    return combined(problems, *parts, evolution_problems(config, specs), check_problems(config, specs))
 
 
 def evolution_problems(config: ExperimentConfig, specs: Mapping[str, ModelSpec]) -> Problems:

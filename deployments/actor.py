@@ -186,6 +186,7 @@ class ActorReplica:
     async def _flush(self) -> None:
         for pusher in self._agents.pushers.values():
             await pusher.flush()
+        await self._agents.alarms.flush()
         await self._agents.reporter.leave()
         await self._plane.leave()
         await self._peer_port.close()

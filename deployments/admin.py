@@ -1,6 +1,6 @@
 """The admin paths of the game port: health, sessions, metrics of all replicas of the node, and weights."""
 
-from collections.abc import Awaitable, Callable, Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, Final, NamedTuple, Protocol, cast
 from urllib.parse import quote, unquote, urlencode
 
@@ -15,9 +15,8 @@ from app.wire.openapi import openapi
 from app.wire.routes import unserved
 from app.wire.step_fields import credentials_of
 from app.wire.steps import Credentials
-from deployments.error_pages import ERRORS, ErrorPages
-from deployments.league_pages import LEAGUE, OPPONENT, LeaguePages
-from deployments.weights_pages import WEIGHTS, WeightsPages
+from deployments.trial_pages import Page, TrialPages
+from deployments.weights_pages import WEIGHTS
 
 SESSION: Final = "/sessions/"
 """Path of one session, without its id."""
@@ -59,9 +58,7 @@ class Admin:
         peers: Peers | None,
         may_see: Callable[[Credentials | None], bool],
         address: str,
-        weights: WeightsPages,
-        league: LeaguePages,
-        errors: ErrorPages,
+        trial: TrialPages,
     ) -> None:
         """Makes the admin side of one replica.
 
@@ -71,18 +68,15 @@ class Admin:
           peers: The node's other replicas; None where there are none.
           may_see: Tells whether credentials open more than health, readiness and the OpenAPI document.
           address: ``host:port`` of the game port, for whoever asks elsewhere.
-          weights: Shows the weights of the trial.
-          league: Shows its league.
-          errors: Shows its errors.
+          trial: Shows the trial.
         """
         self._report = report
         self._sessions = sessions
         self._peers = peers
         self._may_see = may_see
         self._address = address
-        self._weights = weights
-        self._league = league
-        self._errors = errors
+        self._trial = trial
+        self._pages = trial.by_path()
         self._document = orjson.dumps(openapi())
 
     async def show(self, request: HttpRequest) -> HttpReply:
@@ -119,12 +113,12 @@ class Admin:
         open_path = self._open_paths().get(path)
         if open_path is not None:
             return open_path()
-        answer = self._guarded_paths().get(path)
+        answer = self._guarded_paths(peers).get(path) or self._pages.get(path)
         if answer is None:
             return unserved(request)
         if not trusted and not self._may_see(credentials_of(request.fields)):
             raise UnauthorizedError(f"{path} needs the key of an administrator; /healthz and /readyz do not")
-        return await answer(request, peers)
+        return await answer(request)
 
     def _open_paths(self) -> dict[str, Callable[[], HttpReply]]:
         return {
@@ -133,18 +127,13 @@ class Admin:
             "/openapi.json": lambda: HttpReply(_OK, self._document),
         }
 
-    def _guarded_paths(self) -> dict[str, Callable[[HttpRequest, Peers | None], Awaitable[HttpReply]]]:
+    def _guarded_paths(self, peers: Peers | None) -> dict[str, Page]:
         return {
             "/status": self._status,
-            "/node": self._node,
-            "/metrics": self._metrics,
-            "/sessions": self._list,
-            SESSION: self._session,
-            "/weights": lambda _request, _peers: self._weights.show(),
-            WEIGHTS: lambda request, _peers: self._weights.send(request),
-            LEAGUE: lambda request, _peers: self._league.show(request),
-            ERRORS: lambda request, _peers: self._errors.show(request),
-            OPPONENT: lambda request, _peers: self._league.opponent(request),
+            "/node": lambda _: self._node(peers),
+            "/metrics": lambda _: self._metrics(peers),
+            "/sessions": lambda request: self._list(request, peers),
+            SESSION: lambda request: self._session(request, peers),
         }
 
     def _health(self, wanted: str) -> HttpReply:
@@ -158,15 +147,15 @@ class Admin:
         }
         return HttpReply(_OK if shown[wanted] else 503, orjson.dumps(shown))
 
-    async def _status(self, request: HttpRequest, peers: Peers | None) -> HttpReply:
+    async def _status(self, request: HttpRequest) -> HttpReply:
         report = self._report()
         return _json(report.as_dict() | {"sessions": sum(report.sessions.values()), "purposes": report.sessions})
 
-    async def _node(self, request: HttpRequest, peers: Peers | None) -> HttpReply:
+    async def _node(self, peers: Peers | None) -> HttpReply:
         return _json((await self._node_report(peers)).as_dict())
 
-    async def _metrics(self, request: HttpRequest, peers: Peers | None) -> HttpReply:
-        samples = [*(await self._node_report(peers)).samples(), *await self._league.samples()]
+    async def _metrics(self, peers: Peers | None) -> HttpReply:
+        samples = [*(await self._node_report(peers)).samples(), *await self._trial.samples()]
         return HttpReply(_OK, exposition(samples), CONTENT_TYPE)
 
     async def _list(self, request: HttpRequest, peers: Peers | None) -> HttpReply:

@@ -38,15 +38,19 @@ from app.stores.metrics import Episode
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from deployments.actor_args import ActorArgs
+from deployments.alarm_pages import AlarmPages
+from deployments.alarm_sender import AlarmSender
 from deployments.error_pages import ErrorPages
 from deployments.league import WHOLE, Part, ReplicaLeague
-from deployments.league_pages import NO_LEAGUE, LeaguePages
+from deployments.league_pages import NO_LEAGUE
 from deployments.pacing import keep_pace
 from deployments.pusher import Pusher, linked_shards
 from deployments.recorders import Recorders
 from deployments.releases import ReplicaReleases
+from deployments.replica_checks import ReplicaChecks
 from deployments.replica_models import ReplicaModels
 from deployments.reporter import Reporter
+from deployments.trial_pages import TrialPages
 
 SESSIONS_REMEMBERED: Final = 10_000
 """Newest session ids whose plays are counted; one that comes back later begins to count anew."""
@@ -78,6 +82,8 @@ class AgentMaker:
         self._games = {name: GameWeights() for name in wanted}
         self.league = _league(args.config, trial, self.counts)
         self.reporter = Reporter(trial.metrics, self.counts)
+        self.alarms = AlarmSender(trial.alarms)
+        self._checks = ReplicaChecks(args.config, _replica(), self.alarms, self.counts)
         self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
         self._paces = {name: self._pace(name) for name in self.pushers if self._waits(name)}
         """Of the buffers whose games wait for the trainer."""
@@ -91,19 +97,21 @@ class AgentMaker:
         pacing = [keep_pace(pace, self.pushers[name], self._trial.buffer(name)) for name, pace in self._paces.items()]
         pushing = [pusher.run() for pusher in self.pushers.values()]
         league = [] if self.league is None else [self.league.run()]
-        return [*self.models.work(), self.reporter.run(), *pushing, *pacing, *league]
+        checking = self._checks.work(self.models.weights_ages)
+        return [*self.models.work(), self.reporter.run(), *checking, *pushing, *pacing, *league]
 
     def buffer_links(self) -> dict[str, int]:
         """Returns how many shards of each buffer this replica sends to."""
         return {name: pusher.links for name, pusher in self.pushers.items()}
 
-    def league_pages(self) -> LeaguePages:
-        """Returns what shows the trial's league."""
-        return NO_LEAGUE if self.league is None else self.league.pages()
-
-    def error_pages(self) -> ErrorPages:
-        """Returns what shows the trial's errors."""
-        return ErrorPages(self._trial.errors)
+    def pages(self) -> TrialPages:
+        """Returns what shows the trial."""
+        return TrialPages(
+            weights=self.models.weights_pages(),
+            league=NO_LEAGUE if self.league is None else self.league.pages(),
+            errors=ErrorPages(self._trial.errors),
+            alarms=AlarmPages(self._trial.alarms),
+        )
 
     def stuck(self) -> list[str]:
         """Returns the calls of blocking agents that run although nobody waits for them any more."""
@@ -236,6 +244,7 @@ class AgentMaker:
             return None
         self._episodes += 1
         number = self._replica_number << 32 | self._episodes
+        self._checks.begun(number, session)
         recording = None if recorder is None else Recording(number, recorder.add)
         if not learned:
             return recording
@@ -271,7 +280,12 @@ class AgentMaker:
         wanted = self._args.config.buffers[str(agent.buffer)]
         number = serve.get_replica_context().rank.rank if wanted.links < wanted.shards else 0
         shards = linked_shards(number, wanted.shards, wanted.links)
-        return Pusher(buffer, spec, self._actor.push_rows, self._actor.push_ms / 1000, self.counts, shards)
+        passed = self._checks.gate(str(agent.model), spec).passed
+        return Pusher(buffer, spec, self._actor.push_rows, self._actor.push_ms / 1000, self.counts, shards, passed)
+
+
+def _replica() -> str:
+    return str(serve.get_replica_context().replica_id.unique_id)
 
 
 def _agent_class(name: str, agent: AgentConfig) -> type[Agent] | type[BlockingAgent]:

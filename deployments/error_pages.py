@@ -1,22 +1,19 @@
 """The trial's errors over HTTP, to read."""
 
-import asyncio
 from collections.abc import Awaitable
 from typing import Final, Protocol, cast, get_args
 
 import orjson
-from ray.exceptions import RayError
 
-from app.errors import BadRequestError, OverloadedError
+from app.errors import BadRequestError
 from app.logs.errors import Severity, Wanted
 from app.stores.errors import Errors
 from app.wire.http import JSON, HttpReply, HttpRequest
+from deployments.asking import PATIENCE_S, in_time, whole
 
 ERRORS: Final = "/errors"
 LIMIT_MAX: Final = 1_000
 """Most errors of one answer."""
-PATIENCE_S: Final = 10.0
-"""Longest wait for the store."""
 
 
 class Asked(Protocol):
@@ -47,11 +44,7 @@ class ErrorPages:
         wanted, traceback = _wanted(request), request.fields.get("traceback", "0")
         if traceback not in ("0", "1"):
             raise BadRequestError(f"traceback is {traceback[:40]!r}; allowed are 0 and 1")
-        try:
-            async with asyncio.timeout(PATIENCE_S):
-                found = await self._errors.newest(wanted)
-        except (RayError, TimeoutError) as error:
-            raise OverloadedError(f"the store of errors does not answer: {type(error).__name__}") from error
+        found = await in_time(self._errors.newest(wanted), "the store of errors", PATIENCE_S)
         return HttpReply(200, orjson.dumps(found.as_dict(traceback=traceback == "1")), JSON)
 
 
@@ -61,15 +54,8 @@ def _wanted(request: HttpRequest) -> Wanted:
         raise BadRequestError(f"level is {level[:40]!r}; allowed are {', '.join(get_args(Severity))}")
     return Wanted(
         cast("Severity", level),
-        _whole(request, "after", 0, 2**53),
-        _whole(request, "limit", Wanted().limit, LIMIT_MAX),
+        whole(request, "after", 0, 2**53),
+        whole(request, "limit", Wanted().limit, LIMIT_MAX),
         request.fields.get("process", ""),
         request.fields.get("session", ""),
     )
-
-
-def _whole(request: HttpRequest, name: str, default: int, largest: int) -> int:
-    text = request.fields.get(name, str(default))
-    if not text.isdecimal() or len(text) > len(str(largest)) or int(text) > largest:
-        raise BadRequestError(f"{name} is {text[:40]!r}; allowed are 0 to {largest}")
-    return int(text)

@@ -3,26 +3,26 @@
 import asyncio
 import logging
 import math
-from collections.abc import Awaitable, Callable
-from typing import Final, Protocol, TypeVar
+from collections.abc import Callable
+from typing import Final, Protocol
 
 import orjson
 from ray.exceptions import RayError
 
-from app.errors import BadRequestError, LeagueError, NotFoundError, OverloadedError
+from app.errors import BadRequestError, LeagueError, NotFoundError
 from app.league.matches import Side
 from app.league.report import LeagueReport
 from app.metrics.names import LEAGUE_MATCHES, LEAGUE_OPEN, LEAGUE_RATING
 from app.metrics.prometheus import Sample
 from app.types import Version
 from app.wire.http import JSON, HttpReply, HttpRequest
+from deployments.asking import PATIENCE_S, in_time, whole
 
 LEAGUE: Final = "/league"
 OPPONENT: Final = "/league/opponent"
 MATCHES_MAX: Final = 1_000
 """Newest matches that one request may ask for: as many as the league has in memory."""
-PATIENCE_S: Final = 10.0
-"""Longest wait for the league."""
+WHO: Final = "the league"
 
 SCRAPE_S: Final = 2.0
 """Longest wait for the league while metrics are scraped."""
@@ -31,7 +31,6 @@ SHOWN_MAX: Final = 256
 MATCHES: Final = "matches_"
 """How the league's counts of matches begin."""
 
-_T = TypeVar("_T")
 _log = logging.getLogger(__name__)
 
 
@@ -70,10 +69,8 @@ class LeaguePages:
           BadRequestError: That is no number.
           OverloadedError: The league does not answer.
         """
-        text = request.fields.get("matches", "0")
-        if not text.isdecimal() or len(text) > len(str(MATCHES_MAX)) or int(text) > MATCHES_MAX:
-            raise BadRequestError(f"matches is {text[:40]!r}; allowed are 0 to {MATCHES_MAX}")
-        report = await _in_time(self._there().show(int(text)))
+        matches = whole(request, "matches", 0, MATCHES_MAX)
+        report = await in_time(self._there().show(matches), WHO, PATIENCE_S)
         return HttpReply(200, orjson.dumps(report.as_dict(), option=orjson.OPT_SERIALIZE_NUMPY), JSON)
 
     async def opponent(self, request: HttpRequest) -> HttpReply:
@@ -92,7 +89,7 @@ class LeaguePages:
         if level is not None and rating is not None:
             raise BadRequestError("level and rating are both given; allowed is one of them")
         try:
-            side = await _in_time(self._there().next_opponent(level, rating))
+            side = await in_time(self._there().next_opponent(level, rating), WHO, PATIENCE_S)
             version = self._version_of(side)
             found = {
                 "player": side.player,
@@ -141,11 +138,3 @@ def _number(request: HttpRequest, name: str) -> float | None:
     if not math.isfinite(number):
         raise BadRequestError(f"{name} is {text[:40]!r}; allowed is a finite number")
     return number
-
-
-async def _in_time(answer: Awaitable[_T]) -> _T:
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            return await answer
-    except (RayError, TimeoutError) as error:
-        raise OverloadedError(f"the league does not answer: {type(error).__name__}") from error

@@ -89,9 +89,7 @@ class Overseer:
 
         peers = NodePeers(known, own, secret)
         address = f"{own.host}:{port}"
-        weights, league = watched.agents.models.weights_pages(), watched.agents.league_pages()
-        errors = watched.agents.error_pages()
-        self._admin = Admin(report, sessions, peers, watched.keeper.may_see, address, weights, league, errors)
+        self._admin = Admin(report, sessions, peers, watched.keeper.may_see, address, watched.agents.pages())
 
     def guard(self, port: Port | None, plane: GamePlane) -> None:
         """Shuts a shared port while the loop stands still, as long as another replica of the node listens there.

@@ -35,9 +35,10 @@ class PushLink:
         push_rows: int,
         push_s: float,
         counts: Counter[str],
+        passed: Callable[[Rows], Rows],
     ) -> None:
         self._buffer, self._shard, self._counts = buffer, shard, counts
-        self._push_s = push_s
+        self._push_s, self._passed = push_s, passed
         self._max_rows = push_rows * WAITING_PUSHES_MAX
         self._full = asyncio.Event()
         self._outbox = outbox(self._full.set)
@@ -83,7 +84,10 @@ class PushLink:
         if self._unsettled is None:
             if not len(self._outbox):
                 return True
-            self._unsettled = self._outbox.take()
+            rows = self._passed(self._outbox.take())
+            if not len(rows["kind"]):
+                return True
+            self._unsettled = rows
             self._number += 1
         if not await self._send(self._unsettled):
             return False

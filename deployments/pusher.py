@@ -8,7 +8,13 @@ from app.agents.outbox import Outbox
 from app.agents.unroll import Row
 from app.models.spec import ModelSpec
 from app.stores.buffer import Buffer
+from app.types import Rows
 from deployments.push_link import PushLink
+
+
+def unchanged(rows: Rows) -> Rows:
+    """Returns all rows as they are."""
+    return rows
 
 
 class Pusher:
@@ -26,6 +32,7 @@ class Pusher:
         push_s: float,
         counts: Counter[str],
         shards: "list[int] | None" = None,
+        passed: Callable[[Rows], Rows] = unchanged,
     ) -> None:
         """Makes the links.
 
@@ -36,12 +43,13 @@ class Pusher:
           push_s: Longest time that rows wait for a fuller push.
           counts: The replica's counters.
           shards: Shards of the buffer that this replica sends to; None names the first.
+          passed: Returns which rows of a push are sent, whole trajectories.
         """
 
         def outbox(full: Callable[[], None]) -> Outbox:
             return Outbox(spec, push_rows, full)
 
-        self._links = [PushLink(buffer, shard, outbox, push_rows, push_s, counts) for shard in shards or [0]]
+        self._links = [PushLink(buffer, shard, outbox, push_rows, push_s, counts, passed) for shard in shards or [0]]
 
     @property
     def links(self) -> int:

@@ -2,17 +2,17 @@
 
 import asyncio
 import time
-from collections.abc import Awaitable, Callable, Mapping
-from typing import Any, Final, Protocol, TypeVar
+from collections.abc import Callable, Mapping
+from typing import Any, Final, Protocol
 
 import orjson
-from ray.exceptions import RayError
 
-from app.errors import BadRequestError, BodyTooLargeError, ModelMismatchError, NotFoundError, OverloadedError
+from app.errors import BadRequestError, BodyTooLargeError, ModelMismatchError, NotFoundError
 from app.stores.weights import KeptVersion
 from app.stores.weights_format import WeightsFile
 from app.types import Arrays, Version
 from app.wire.http import BYTES, JSON, NOT_MODIFIED, BodyStream, HttpReply, HttpRequest
+from deployments.asking import in_time
 
 WEIGHTS: Final = "/weights/"
 """Path of one version, without model and version."""
@@ -21,7 +21,7 @@ LATEST: Final = "latest"
 PATIENCE_S: Final = 30.0
 """Longest wait for the weight store, and for weights that lie on another node."""
 
-_T = TypeVar("_T")
+WHO: Final = "the weight store"
 
 
 class Catalog(Protocol):
@@ -56,14 +56,14 @@ class WeightsPages:
         self._max_bytes = max_bytes
         self._clock = clock
 
-    async def show(self) -> HttpReply:
+    async def show(self, request: HttpRequest) -> HttpReply:
         """Returns the models, and which versions of each are kept.
 
         Raises:
           OverloadedError: The weight store does not answer.
         """
         now_s = self._clock()
-        kept = await _in_time(self._catalog.kept())
+        kept = await in_time(self._catalog.kept(), WHO, PATIENCE_S)
         models = {name: _model(versions, now_s) for name, versions in kept.items() if name in self._max_bytes}
         return HttpReply(200, orjson.dumps({"models": models}), JSON)
 
@@ -77,7 +77,7 @@ class WeightsPages:
           OverloadedError: The weight store does not answer.
         """
         model, version = _path(request.path)
-        found = await _in_time(self._catalog.find(model, version)) if model in self._max_bytes else None
+        found = await in_time(self._catalog.find(model, version), WHO, PATIENCE_S) if model in self._max_bytes else None
         if found is None:
             raise _missing(model, version)
         tag = f'"{found.meta.version}-{found.meta.content_hash[:32]}"'
@@ -94,7 +94,7 @@ class WeightsPages:
                 f"models.{model}.weights.max_download_mb are {self._max_bytes[model]}"
             )
         try:
-            arrays = await _in_time(self._catalog.arrays(model, found.meta.version))
+            arrays = await in_time(self._catalog.arrays(model, found.meta.version), WHO, PATIENCE_S)
         except ModelMismatchError as error:  # It left the store a moment ago.
             raise _missing(model, found.meta.version) from error
         file = await asyncio.to_thread(WeightsFile, arrays, found.meta)
@@ -146,11 +146,3 @@ def _age_s(published_s: float, now_s: float) -> float:
 def _missing(model: str, version: Version | None) -> NotFoundError:
     which = "published weights" if version is None else f"weights {version}"
     return NotFoundError(f"no {which} of model {model[:80]!r} are kept; GET /weights lists what there is")
-
-
-async def _in_time(answer: Awaitable[_T]) -> _T:
-    try:
-        async with asyncio.timeout(PATIENCE_S):
-            return await answer
-    except (RayError, TimeoutError) as error:
-        raise OverloadedError(f"the weight store does not answer: {type(error).__name__}") from error

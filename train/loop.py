@@ -26,6 +26,7 @@ from app.stores.metrics import Update
 from app.stores.trial import Trial
 from app.stores.weights_client import Weights
 from train.checkpoint import LearnerState
+from train.checks import TrainerChecks
 from train.inputs import open_input
 from train.league.following import Period
 from train.league.pupil import Pupil
@@ -117,6 +118,7 @@ class Worker:
         self._inputs = [open_input(args.config, args.trainer, at, trial, spec) for at in range(len(wanted))]
         self._streams = Streams(self._inputs, [one.weight for one in wanted], self._config.mixing, self._processes)
         self._updates = 0 if begun is None else begun.updates
+        self._checks = TrainerChecks(args.config, args.trainer, spec, trial.alarms)
         self._tables = open_tables(args.config, self._config, trial, Path(args.saving.folder))
         if begun is not None:
             self._trainee.go_on(begun.progress)
@@ -198,7 +200,8 @@ class Worker:
         return {name: value for one in self._trainee.held_out for name, value in one.measure(device).items()}
 
     def _freshened(self, arrived: Arrived) -> Freshness:
-        """Returns which rows of a batch still count; the others get weight 0."""
+        """Returns which rows of a batch still count; the others get weight 0, and what checks drop is taken out."""
+        self._checks.batch(arrived.at, arrived.batch)
         fresh = freshness(arrived.batch, self._publisher.version, self._inputs[arrived.at].max_policy_lag)
         arrived.batch["weight"] = fresh.weight
         self._dropped.update(fresh.dropped())
@@ -219,11 +222,16 @@ class Worker:
             own = one.metrics | age.metrics() | {"wait_s": arrived.waited_s}
             found |= {f"{front}{name}": value for name, value in own.items()}
         gauges = self._streams.gauges() | self._tables.gauges()
-        self._measured = {**found, **dropped, **measured, **gauges, **self._period_metrics()}
+        checked = self._checks.dropped()
+        self._measured = {**found, **dropped, **checked, **measured, **gauges, **self._period_metrics()}
         self._publisher.report(Update(self._updates, time.time(), self._measured))
+        self._checks.metrics(self._updates, self._measured)
 
     def _publish(self) -> None:
-        self._publisher.publish(self._trainee.trained.weights())
+        weights = self._trainee.trained.weights()
+        if self._rank == 0:
+            self._checks.weights(self._updates, weights)
+        self._publisher.publish(weights)
 
     def _follow_league(self) -> None:
         """Goes over to another learning period where the league wants one, all workers between the same updates."""

@@ -64,6 +64,9 @@ class TrainingRun:
         self.parent = None if self._plan.beginning is None else _named(self._plan.beginning.folder, home)
         """What the first weights came from, below the state root; None where they are drawn from the seed."""
         self._error: Exception | None = None
+        self._begun_s = time.time()
+        self._stopped: str | None = None
+        """What an alarm of a replica has ended training for."""
         self._thread = threading.Thread(target=self._fit, name=f"trainer {trainer}", daemon=True)
 
     def start(self) -> None:
@@ -75,6 +78,7 @@ class TrainingRun:
         if self._plan.move_aside:
             move_aside(self._plan.checkpoints, time.time())
         self._trial.metrics.begin(self.name)
+        self._begun_s = time.time()
         self._thread.start()
 
     def stop(self) -> None:
@@ -102,10 +106,11 @@ class TrainingRun:
         """Waits for the end and returns whether it came.
 
         Raises:
-          TrainingError: Training failed; the message is the failed worker's.
+          TrainingError: Training failed; the message is the failed worker's, or that of the check that ended it.
         """
         self._thread.join(timeout_s)
         if self._thread.is_alive():
+            self._heed_alarms()
             return False
         reason = self._trial.metrics.failure(self.run)
         if reason is not None:
@@ -113,7 +118,18 @@ class TrainingRun:
         if self._error is not None:
             kind = "" if isinstance(self._error, SparringError) else f"{type(self._error).__name__}: "
             raise TrainingError(f"training failed: {kind}{self._error}") from self._error
+        if self._stopped is not None:
+            raise TrainingError(f"training was stopped by a check: {self._stopped}")
         return True
+
+    def _heed_alarms(self) -> None:
+        """Ends the streams where the check of a replica says so; the trainer saves and returns."""
+        if self._stopped is not None:
+            return
+        alarm = self._trial.alarms.stopping(self.model, self._begun_s)
+        if alarm is not None:
+            self._stopped = str(alarm)
+            self.stop()
 
     def _fit(self) -> None:
         spare_watcher()

@@ -39,6 +39,8 @@ REFERENCES = (
     Reference("trainers", ("inputs", "*", "source"), "sources"),
     Reference("trainers", ("inputs", "*", "algorithm", "expert"), "sources"),
     Reference("sources", ("held_out_source",), "sources"),
+    Reference("checks", ("*", "model"), "models", modes=()),  # Checks are one section.
+    Reference("checks", ("*", "reference"), "sources", modes=()),
     Reference("league", ("*", "trainer"), "trainers", modes=()),  # A league is one section.
     Reference("league", ("*", "agent"), "agents", modes=()),
     Reference("launch", ("seats", "*", "*"), "agents", modes=()),  # A launch is no component of any mode.

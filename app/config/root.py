@@ -4,6 +4,7 @@ from pydantic import Field
 
 from app.config.base import Config, Mode, Name, Process
 from app.config.buffers import BufferConfig
+from app.config.checks import ChecksConfig
 from app.config.evolution import EvolutionConfig
 from app.config.launching import LaunchConfig
 from app.config.league import LeagueConfig
@@ -55,6 +56,7 @@ class ExperimentConfig(Config):
     buffers: dict[Name, BufferConfig] = {}
     sources: dict[Name, Source] = {}
     trainers: dict[Name, TrainerConfig] = {}
+    checks: ChecksConfig = ChecksConfig()
     stores: StoresConfig = StoresConfig()
     tracking: Tracking = Tracking()
     logs: LogsConfig = LogsConfig()

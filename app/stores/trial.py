@@ -14,6 +14,7 @@ from app.errors import ServiceNotFoundError
 from app.league.players import Weights as PlayerWeights
 from app.models.pool import CLONES
 from app.models.spec import ModelSpec
+from app.stores.alarms import AlarmClient, AlarmStore
 from app.stores.buffer import Buffer
 from app.stores.buffer_settings import buffer_settings
 from app.stores.buffer_store import BufferStore
@@ -60,6 +61,7 @@ class Trial:
         self.directory = DirectoryClient(StoreHandle(self._stores, "directory"))
         self.metrics = Metrics(StoreHandle(self._stores, "metrics"))
         self.errors = ErrorClient(StoreHandle(self._stores, "errors"))
+        self.alarms = AlarmClient(StoreHandle(self._stores, "alarms"))
         self.snapshots = Snapshots(StoreHandle(self._stores, "snapshots"))
 
     @property
@@ -128,6 +130,7 @@ def open_stores(config: ExperimentConfig, home: Path) -> Trial:
         "weights": (WeightStore, {"folder": str(folder / "weights"), "clones": str(folder / CLONES)}),
         "metrics": (MetricStore, {}),
         "errors": (ErrorStore, {"kept": config.logs.errors_kept}),
+        "alarms": (AlarmStore, {}),
         "directory": (
             DirectoryStore,
             {"home": str(home), "mode": config.run.mode, "cluster_secret": secrets.token_hex(16)},

@@ -123,6 +123,9 @@ OPERATIONS: Final = (
         {"type": "string", "format": "binary"}, media="application/octet-stream", parameters=_FILE, guarded=True,
     ),
     Operation(
+        "get", "/alarms", "alarms", "Returns what checks have found, the newest first.", _ref("Alarms"), guarded=True
+    ),
+    Operation(
         "get", "/league", "league", "Returns standings, payoff and the newest matches of the league.", _ref("League"),
         parameters=(Parameter("matches", "query", WHOLE, "How many matches, at most 1,000; none by default."),),
         guarded=True,
@@ -191,6 +194,14 @@ _WEIGHTS: Final = _object(
         parent={"type": ["string", "null"]}, pinned=WHOLE,
     )},
 )  # fmt: skip
+_NUMBER_OR_TEXT: Final[Schema] = {"type": ["number", "string"], "description": "Text where it is not finite."}
+_NUMBER_OR_NONE: Final[Schema] = {"type": ["integer", "null"]}
+_ALARM: Final = _object(
+    check=TEXT, kind=TEXT, action=TEXT, model=TEXT, source=TEXT, field=TEXT, value=_NUMBER_OR_TEXT, allowed=TEXT,
+    time_s={"type": "number"}, first_s={"type": "number"}, times=WHOLE, element=_NUMBER_OR_NONE,
+    session={"type": ["string", "null"]}, tick=_NUMBER_OR_NONE, update=_NUMBER_OR_NONE, record={"type": "boolean"},
+    details=_TEXTS, message=TEXT,
+)  # fmt: skip
 _SCHEMAS: Final[dict[str, Schema]] = {
     "Problem": _object(type=TEXT, title=TEXT, status=WHOLE, code=TEXT, detail=TEXT)
     | {"required": ["type", "title", "status", "code", "detail"]},
@@ -204,6 +215,7 @@ _SCHEMAS: Final[dict[str, Schema]] = {
         counts=_COUNTS, measures=_MEASURES,
     ),
     "Weights": _object(models={"type": "object", "additionalProperties": _WEIGHTS}),
+    "Alarms": _object(alarms={"type": "array", "items": _ALARM}, forgotten=WHOLE),
     "League": _object(
         standings={"type": "array", "items": {"type": "object"}}, payoff={"type": "object"}, counts=_COUNTS,
         open_matches=WHOLE, championship={"type": "object"}, turns={"type": "object", "additionalProperties": TEXT},

@@ -18,6 +18,7 @@ ROUTES: Final[dict[str, tuple[str, ...]]] = {
     "/sessions/{id}": _SHOWN,
     "/weights": _SHOWN,
     "/weights/{model}/{version}": _SHOWN,
+    "/alarms": _SHOWN,
     "/league": _SHOWN,
     "/league/opponent": _SHOWN,
     "/errors": _SHOWN,

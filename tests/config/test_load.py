@@ -120,7 +120,11 @@ def test_a_wrong_value_tells_its_place_what_was_got_and_what_is_allowed(override
             "burn_in_ticks, clip_epsilon, dual_clip, entropy_coef, epochs",
         ),
         ("actors.main.limits.x=1", "unknown key, allowed:", "board_timeout_s, idle_timeout_s, max_body_mb, max_games"),
-        ("agent={}", "did you mean 'agents'?", "actors, agents, buffers, evolution, launch, league, logs, models, run"),
+        (
+            "agent={}",
+            "did you mean 'agents'?",
+            "actors, agents, buffers, checks, evolution, launch, league, logs, models, run",
+        ),
     ],
 )
 def test_an_unknown_key_tells_the_allowed_ones(override: str, hint: str, allowed: str) -> None:

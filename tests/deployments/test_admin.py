@@ -15,6 +15,7 @@ from app.errors import BadRequestError, SessionUnknownError, StepError, Unauthor
 from app.metrics.reports import ReplicaReport
 from app.sessions.directory import Replica
 from app.sessions.listing import SessionList
+from app.stores.alarms import AlarmStore
 from app.stores.errors import ErrorStore
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest
@@ -22,11 +23,13 @@ from app.wire.openapi import OPERATIONS, openapi
 from app.wire.routes import ROUTES
 from app.wire.steps import Credentials
 from deployments.admin import Admin
+from deployments.alarm_pages import AlarmPages
 from deployments.error_pages import ErrorPages
 from deployments.links import SECRET_HEADER
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Connections, HttpOnly
 from deployments.node import NodePeers
+from deployments.trial_pages import TrialPages
 from deployments.weights_pages import WeightsPages
 from tests.deployments.league import Asked
 from tests.deployments.league import pages as league_pages
@@ -66,17 +69,13 @@ def admin(
 ) -> Admin:
     table = {session: Open() for session in sessions}
     shown = SessionList(table, name, "player", lambda: 1.0)
-    weights, league = WeightsPages(Shelf(), {"main": 2**20}), league_pages(Asked())
-    return Admin(
-        lambda: report(name, len(sessions), **changes),
-        shown,
-        peers,
-        may_see,
-        "10.0.0.1:36390",
-        weights,
-        league,
-        ErrorPages(ErrorStore(10)),
+    pages = TrialPages(
+        weights=WeightsPages(Shelf(), {"main": 2**20}),
+        league=league_pages(Asked()),
+        errors=ErrorPages(ErrorStore(10)),
+        alarms=AlarmPages(AlarmStore()),
     )
+    return Admin(lambda: report(name, len(sessions), **changes), shown, peers, may_see, "10.0.0.1:36390", pages)
 
 
 def filled(path: str) -> str:

@@ -66,7 +66,7 @@ def body_of(reply: HttpReply) -> bytes:
 
 
 async def test_models_and_versions_are_listed_with_age_size_and_origin() -> None:
-    shown = orjson.loads((await pages(Shelf()).show()).body)["models"]
+    shown = orjson.loads((await pages(Shelf()).show(get("/weights"))).body)["models"]
     assert shown["other"] == {"newest": None, "age_s": None, "versions": []}
     assert (shown["main"]["newest"], shown["main"]["age_s"]) == ("1.7", 2.5)
     first, second = shown["main"]["versions"]
@@ -160,6 +160,6 @@ async def test_a_store_that_is_away_or_silent_is_told(monkeypatch: pytest.Monkey
 
     monkeypatch.setattr(module, "PATIENCE_S", 0.02)
     with pytest.raises(OverloadedError, match="the weight store does not answer: RayError"):
-        await pages(Away()).show()
+        await pages(Away()).show(get("/weights"))
     with pytest.raises(OverloadedError, match="the weight store does not answer: TimeoutError"):
         await pages(Away()).send(get("/weights/main/latest"))
