@@ -39,6 +39,10 @@ class SourceError(SparringError):
     """What is to be learned from cannot be read, or is not what the model takes."""
 
 
+class RecordingError(SourceError):
+    """A recording cannot be read, or holds no such game."""
+
+
 class NonFiniteLossError(SparringError):
     """A loss or gradient became NaN or infinite; the weights before it are still good."""
 

@@ -16,8 +16,10 @@ from ray.serve.handle import DeploymentHandle
 from app.agents.agent import Agent, AgentContext
 from app.agents.blocking import BlockingAgent, BlockingContext, Offloaded, check_blocking
 from app.agents.bridge import on_loop
+from app.agents.game_log import About, GameLog
 from app.agents.observed import Observed
 from app.agents.pace import Pace, PacedModel
+from app.agents.recorded_agent import RecordedAgent, RecordedModel
 from app.agents.recording import RecordedUnroll, Recording
 from app.agents.released_agent import ReleasedAgent
 from app.agents.steady import GameWeights, SteadyAgent, SteadyModel
@@ -87,7 +89,7 @@ class AgentMaker:
         self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
         self._paces = {name: self._pace(name) for name in self.pushers if self._waits(name)}
         """Of the buffers whose games wait for the trainer."""
-        self._recorders = self._opened_recorders(Path(args.service.home) / args.config.run.trial)
+        self.recorders = self._opened_recorders(Path(args.service.home) / args.config.run.trial)
         self._replica_number = secrets.randbits(31)
         self._episodes = 0
         self._plays: OrderedDict[SessionId, int] = OrderedDict()
@@ -122,7 +124,7 @@ class AgentMaker:
         await self.models.close()
         if self.league is not None:
             await self.league.flush()
-        await self._recorders.close()
+        await self.recorders.close()
         if self._threads is not None:
             for call in await self._threads.close():
                 _log.warning("a blocking agent's call is stuck and left behind: %s", call)
@@ -143,7 +145,7 @@ class AgentMaker:
             self._agent(observer, session, purpose, board, self._model_of(observer), WHOLE)
             for observer in self._observers
         ]
-        return Observed(player, observers, self.counts)
+        return Observed(player, observers, session, self.counts)
 
     def _seated(self, name: str, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
         """Returns who answers a session: the agent that it names, or in a league's game whoever sits on its seat."""
@@ -184,7 +186,7 @@ class AgentMaker:
 
     def _agent(
         self, name: str, session: SessionId, purpose: Purpose, board: Board, model: Model | None, part: Part
-    ) -> Agent:
+    ) -> SessionAgent:
         # The number is in the seed so that a session that is played again does not explore in the same way again.
         seed = derive(self._args.config.run.seed, name, session, self._plays_of(session))
         agent = self._agents[name]
@@ -195,20 +197,26 @@ class AgentMaker:
             if part.learns:  # The returns of others say nothing about who learns.
                 self.reporter.episode(Episode(purpose, returned, ticks, name))
 
+        rng = Draws(seed)
+        log = self.recorders.log(About(session, game_of(session), name, purpose, seed), rng)
+        if model is not None and pace is not None:
+            model = PacedModel(model, pace)
         context = AgentContext(
             session=session,
             purpose=purpose,
-            rng=Draws(seed),
-            model=model if pace is None or model is None else PacedModel(model, pace),
-            unroll=self._unroll(name, session, purpose) if part.learns else None,
+            rng=rng,
+            model=model if model is None or log is None else RecordedModel(model, log),
+            unroll=self._unroll(name, session, purpose, log, learns=part.learns),
             report=report,
             board=board,
             measure=self.reporter.measure,
             hyperparameters=part.hyperparameters,
         )
         if agent.model in self.models.released:
-            return self._released_agent(name, context, self.models.released[agent.model])
-        return self._made(name, context)
+            made: Agent = self._released_agent(name, context, self.models.released[agent.model], log)
+        else:
+            made = self._made(name, context)
+        return made if log is None else RecordedAgent(made, log, payloads=self.recorders.payloads(name))
 
     def _made(self, name: str, context: AgentContext) -> Agent:
         made = partial(self._classes[name], **self._agents[name].kwargs)
@@ -216,7 +224,9 @@ class AgentMaker:
             return cast("Callable[[AgentContext], Agent]", made)(context)
         return Offloaded(context, cast("Callable[[BlockingContext], BlockingAgent]", made), self._threads)
 
-    def _released_agent(self, name: str, context: AgentContext, released: ReplicaReleases) -> Agent:
+    def _released_agent(
+        self, name: str, context: AgentContext, released: ReplicaReleases, log: GameLog | None
+    ) -> Agent:
         """Returns an agent that keeps the version which its session begins with."""
         model = released.model.for_session(context.session)
 
@@ -225,7 +235,8 @@ class AgentMaker:
             if model.cohort is not None:
                 released.count(model.cohort, Statistics.of_game(returned))
 
-        inner = self._made(name, replace(context, model=model, report=report))
+        asked = model if log is None else RecordedModel(model, log)
+        inner = self._made(name, replace(context, model=asked, report=report))
         return ReleasedAgent(context, inner, model, released.count)
 
     def _plays_of(self, session: SessionId) -> int:
@@ -235,17 +246,18 @@ class AgentMaker:
             self._plays.popitem(last=False)
         return plays
 
-    def _unroll(self, name: str, session: SessionId, purpose: Purpose) -> Unroll | None:
+    def _unroll(
+        self, name: str, session: SessionId, purpose: Purpose, log: GameLog | None, *, learns: bool
+    ) -> Unroll | None:
         """Returns what collects a session's rows, to learn from and to record; None where nobody wants them."""
         agent = self._agents[name]
-        learned = purpose is Purpose.TRAIN and agent.buffer is not None
-        recorder = self._recorders.of(name, game_of(session), purpose)
-        if not learned and recorder is None:
+        learned = learns and purpose is Purpose.TRAIN and agent.buffer is not None
+        if agent.model is None or not (learned or log is not None):
             return None
         self._episodes += 1
         number = self._replica_number << 32 | self._episodes
         self._checks.begun(number, session)
-        recording = None if recorder is None else Recording(number, recorder.add)
+        recording = None if log is None else Recording(number, log)
         if not learned:
             return recording
         emit = self.pushers[str(agent.buffer)].add
@@ -260,7 +272,8 @@ class AgentMaker:
     def _opened_recorders(self, trial_folder: Path) -> Recorders:
         models = {name: self.models[agent.model] for name, agent in self._agents.items() if agent.model}
         specs = {name: model.spec for name, model in models.items()}
-        return Recorders(trial_folder, self._agents, specs, self.counts)
+        codecs = {name: str(getattr(agent_class, "codec", "json")) for name, agent_class in self._classes.items()}
+        return Recorders(trial_folder, self._agents, specs, self.counts, codecs)
 
     def _waits(self, buffer: str) -> bool:
         return self._args.config.buffers[buffer].rollouts == "wait"

@@ -1,4 +1,4 @@
-"""Writes recorded episodes to files, from a thread of its own."""
+"""Writes recorded games to files, from a thread of its own."""
 
 import logging
 import queue
@@ -11,13 +11,15 @@ from typing import Final
 
 import pyarrow as pa
 
-from app.agents.outbox import Outbox
-from app.agents.unroll import Row
+from app.agents.game_log import Played
 from app.config.recording import RecordConfig
 from app.models.spec import ModelSpec
-from app.sources.formats.recordings import remove_oldest, write_recording
+from app.recordings.files import remove_older, remove_oldest, write_table
+from app.recordings.privacy import Privacy
+from app.recordings.table import table
 
 MIB: Final = 2**20
+DAY_S: Final = 86_400
 
 _log = logging.getLogger(__name__)
 
@@ -25,35 +27,48 @@ _log = logging.getLogger(__name__)
 class Recorder:
     """Takes the episodes of one agent in one replica; a tick never waits for the disk.
 
-    Counted: ``recorded_episodes`` that were written, ``recordings_dropped`` because too many waited,
-    ``recordings_failed`` that the disk did not take, and ``recordings_removed`` files.
+    Counted: ``recorded_episodes`` that were written (parts of a long one count as one each), ``recordings_dropped``
+    because too many waited, ``recordings_failed`` that the disk did not take, and ``recordings_removed`` files.
     """
 
-    def __init__(self, folder: Path, agent: str, spec: ModelSpec, config: RecordConfig, counts: Counter[str]) -> None:
+    def __init__(
+        self,
+        folder: Path,
+        agent: str,
+        spec: ModelSpec | None,
+        config: RecordConfig,
+        counts: Counter[str],
+        privacy: Privacy | None = None,
+        codec: str = "json",
+    ) -> None:
         """Starts the thread.
 
         Args:
           folder: Where files are written; made with the first.
           agent: Its name, with which the files' names begin.
-          spec: Of the agent's model.
+          spec: Of the agent's model; None where it asks none.
           config: When a file is written, and how much is kept.
           counts: The replica's.
+          privacy: What does not reach the disk; None lets everything pass.
+          codec: What the agent's bodies are: ``json``, ``bytes`` or ``proto``.
         """
-        self._folder, self._agent, self._config, self._counts = folder, agent, config, counts
-        self._outbox = Outbox(spec, 1, lambda: None)
-        self._episodes = self._files = 0
+        self._folder, self._agent, self._spec, self._config, self._counts = folder, agent, spec, config, counts
+        self._privacy = Privacy() if privacy is None else privacy
+        self._about = {"agent": agent, "codec": codec}
+        self._collected: list[Played] = []
+        self._bytes = self._files = 0
         self._since_s: float | None = None
         """When the oldest episode of the next file came."""
         self._process = f"{time.strftime('%Y%m%d-%H%M%S', time.gmtime())}-{secrets.token_hex(4)}"
-        self._waiting: queue.Queue[list[Row] | None] = queue.Queue(config.max_waiting)
+        self._waiting: queue.Queue[Played | None] = queue.Queue(config.max_waiting)
         self._warned = False
         self._thread = threading.Thread(target=self._work, name=f"recorder {agent}", daemon=True)
         self._thread.start()
 
-    def add(self, episode: list[Row]) -> None:
-        """Takes an episode with its bootstrap row; never waits, and may be called from any thread."""
+    def add(self, played: Played) -> None:
+        """Takes an episode, or a part of it; never waits, and may be called from any thread."""
         try:
-            self._waiting.put_nowait(episode)
+            self._waiting.put_nowait(played)
         except queue.Full:
             self._counts["recordings_dropped"] += 1
 
@@ -69,42 +84,49 @@ class Recorder:
     def _work(self) -> None:
         while True:
             try:
-                episode = self._waiting.get(timeout=self._until_due_s())
+                played = self._waiting.get(timeout=self._until_due_s())
             except queue.Empty:
                 self._write()
                 continue
-            if episode is None:
+            if played is None:
                 self._write()
                 return
-            self._collect(episode)
+            self._collect(played)
 
     def _until_due_s(self) -> float | None:
         """Returns the seconds until the next file must be written; None while nothing waits for it."""
         return None if self._since_s is None else max(0.0, self._since_s + self._config.file_s - time.monotonic())
 
-    def _collect(self, episode: list[Row]) -> None:
-        self._outbox.add(episode)
-        self._episodes += 1
+    def _collect(self, played: Played) -> None:
+        self._collected.append(played)
+        self._bytes += sum(entry.size for entry in played.entries)
         if self._since_s is None:
             self._since_s = time.monotonic()
-        if len(self._outbox) * self._outbox.row_bytes >= self._config.file_mb * MIB:
+        if self._bytes >= self._config.file_mb * MIB:
             self._write()
 
     def _write(self) -> None:
-        if not len(self._outbox):
+        played, self._collected = self._collected, []
+        self._bytes, self._since_s = 0, None
+        if not played:
             return
-        rows, episodes = self._outbox.take(), self._episodes
-        self._episodes, self._since_s = 0, None
         self._files += 1
         path = self._folder / f"{self._agent}-{self._process}-{self._files:06d}.parquet"
         try:
-            write_recording(path, rows, {"agent": self._agent, "episodes": str(episodes)})
-            self._counts["recorded_episodes"] += episodes
-            if self._config.max_mb is not None:
-                removed = remove_oldest(self._folder, f"{self._agent}-", self._config.max_mb * MIB)
-                self._counts["recordings_removed"] += removed
-        except (OSError, pa.ArrowException) as error:
-            self._counts["recordings_failed"] += episodes
+            write_table(path, table(played, self._spec, self._privacy, self._about | {"episodes": str(len(played))}))
+            self._counts["recorded_episodes"] += len(played)
+            self._make_room()
+        except (OSError, pa.ArrowException, ValueError, TypeError) as error:  # Agents may note what fits no column.
+            self._counts["recordings_failed"] += len(played)
             if not self._warned:  # Once, not for each file.
                 self._warned = True
                 _log.exception("recordings of agent %s cannot be written to %s: %s", self._agent, self._folder, error)
+
+    def _make_room(self) -> None:
+        begins = f"{self._agent}-"
+        if self._config.max_days is not None:
+            than_s = time.time() - self._config.max_days * DAY_S
+            self._counts["recordings_removed"] += remove_older(self._folder, begins, than_s)
+        if self._config.max_mb is not None:
+            removed = remove_oldest(self._folder, begins, self._config.max_mb * MIB)
+            self._counts["recordings_removed"] += removed

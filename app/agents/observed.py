@@ -5,9 +5,8 @@ from collections import Counter
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from app.agents.agent import Agent
 from app.sessions.session import EndCause, SessionAgent
-from app.types import Version
+from app.types import SessionId, Version
 from app.wire.payload import Codec, Payload
 from app.wire.trees import Tree
 
@@ -17,16 +16,20 @@ _log = logging.getLogger(__name__)
 class Observed:
     """Answers as the player does; observers see each tick after its answer is made, and cannot spoil it."""
 
-    def __init__(self, player: SessionAgent, observers: Sequence[Agent], counts: Counter[str]) -> None:
+    def __init__(
+        self, player: SessionAgent, observers: Sequence[SessionAgent], session: SessionId, counts: Counter[str]
+    ) -> None:
         """Makes one agent of several.
 
         Args:
           player: Whose answers count.
           observers: Who see what it sees.
+          session: Its id.
           counts: Where failures of observers are counted.
         """
         self._player = player
         self._observers = observers
+        self._session = session
         self._counts = counts
         self._failed = False
 
@@ -76,7 +79,7 @@ class Observed:
         for agent, its_state in zip((self._player, *self._observers), states, strict=True):
             await agent.load_state_dict(its_state)
 
-    async def _observe(self, see: Callable[[Agent], Coroutine[Any, Any, Payload]]) -> None:
+    async def _observe(self, see: Callable[[SessionAgent], Coroutine[Any, Any, Payload]]) -> None:
         for observer in self._observers:
             try:
                 await see(observer)
@@ -84,6 +87,4 @@ class Observed:
                 self._counts["observer_errors"] += 1
                 if not self._failed:
                     self._failed = True
-                    _log.exception(
-                        "observer %s of session %r failed", type(observer).__name__, observer.context.session
-                    )
+                    _log.exception("observer %s of session %r failed", type(observer).__name__, self._session)

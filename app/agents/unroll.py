@@ -160,7 +160,7 @@ class Unroll:
         columns: Tree = {name: _column([row[at] for row in self._rows]) for at, name in enumerate(Row._fields)}
         pending: Tree = None
         if self._pending is not None:
-            observation, mask, (action, log_prob, value, version, after, target), state = self._pending
+            observation, mask, (action, log_prob, value, version, after, target, _), state = self._pending
             pending = [observation, mask, action, log_prob, value, *version, after, target, state]
         return {
             "episode": self._episode,
@@ -182,7 +182,7 @@ class Unroll:
             self._pending = Step(observation, mask, decision, state)
 
     def _row(self, step: Step, reward: Amount, kind: RowKind) -> Row:
-        action, log_prob, value, version, _, target = step.decision
+        action, log_prob, value, version, _, target, _ = step.decision
         weight = 1.0 if kind is RowKind.STEP else 0.0
         return Row(
             step.observation, action, step.mask, step.state, reward, log_prob, value, int(kind), weight,

@@ -33,12 +33,6 @@ class AgentConfig(Component):
     record: RecordConfig | None = None
     """Games that are kept as files, in any mode; null keeps none."""
 
-    @model_validator(mode="after")
-    def _records_what_a_model_did(self) -> Self:
-        if self.record is not None and self.model is None:
-            raise ValueError("record is set and model is null: rows are those of a model; allowed is record with model")
-        return self
-
 
 class SessionLimits(Config):
     """Limits of the games that one actor replica holds."""

@@ -38,6 +38,8 @@ class Question:
     """Pinned version; None is the newest."""
     state: Nested[NDArray[np.generic]] | None = None
     """State before this tick; None begins a game."""
+    explains: bool = False
+    """Whether the decision is to tell what it was drawn from."""
 
 
 class Decision(NamedTuple):
@@ -52,6 +54,8 @@ class Decision(NamedTuple):
     """State after this tick, nested like the model's; None without one."""
     policy_target: NDArray[np.float32] | None = None
     """How probable each choice ought to be, [choices], where a search found it; else None."""
+    dist_inputs: list[NDArray[np.float32]] | None = None
+    """What the network gave for each leaf of the action, [inputs]; None where the question did not want it."""
 
 
 @dataclass(slots=True, eq=False)  # Made in half the time of a named tuple.
@@ -65,6 +69,7 @@ class Prepared:
     masks: Masks | None
     uniforms: Sequence[float]
     version: Version | None
+    explains: bool = False
 
 
 def first_state(spec: ModelSpec) -> Any:
@@ -87,7 +92,7 @@ def prepare(question: Question, spec: ModelSpec) -> Prepared:
     if spec.states.leaves:
         states = fitting("state", first_state(spec) if question.state is None else question.state, spec.states)
     masks = None if question.mask is None else fitting_masks(question.mask, spec.actions)
-    return Prepared(inputs, states, masks, question.uniforms, question.version)
+    return Prepared(inputs, states, masks, question.uniforms, question.version, question.explains)
 
 
 def stacked(spec: ModelSpec, questions: Sequence[Prepared]) -> tuple[Leaves, Leaves]:
@@ -144,6 +149,8 @@ def decisions(
     log_probs = whole.log_probs.tolist()
     values = _items(value)
     found: list[Decision | ValueError] = list(map(Decision, actions, log_probs, values, repeat(version), following))
+    if True in [question.explains for question in questions]:
+        _explain(found, questions, dist_inputs)
     sums = values if value.ndim == 1 else value.sum(1).tolist()
     if not math.isfinite(sum(log_probs) + sum(sums)):
         for row, (log_prob, worth) in enumerate(zip(log_probs, sums, strict=True)):
@@ -155,6 +162,15 @@ def decisions(
             for row in np.flatnonzero(~finite.reshape(len(leaf), -1).all(axis=1)).tolist():
                 found[row] = ValueError(f"the network's next state {path} is not finite")
     return found
+
+
+def _explain(
+    found: list[Decision | ValueError], questions: Sequence[Prepared], dist_inputs: Sequence[NDArray[np.generic]]
+) -> None:
+    """Adds what it was drawn from to each decision whose question wants it."""
+    for row, (decision, question) in enumerate(zip(found, questions, strict=True)):
+        if question.explains and isinstance(decision, Decision):
+            found[row] = decision._replace(dist_inputs=[np.array(leaf[row], np.float32) for leaf in dist_inputs])
 
 
 def _misfit(name: str, leaf: ArraySpec, array: Any, batch: int) -> str:

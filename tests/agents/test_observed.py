@@ -48,7 +48,7 @@ def context() -> AgentContext:
 def observed() -> tuple[Observed, Watcher, Counter[str]]:
     one, counts = context(), Counter[str]()
     watcher = Watcher(one)
-    return Observed(Player(one), [watcher], counts), watcher, counts
+    return Observed(Player(one), [watcher], "s", counts), watcher, counts
 
 
 async def test_observers_see_each_tick_with_what_the_player_made_of_it() -> None:
@@ -83,7 +83,7 @@ async def test_an_observer_that_is_too_late_is_cancelled_with_the_tick() -> None
             return None
 
     one = context()
-    agent = Observed(Player(one), [Stuck(one)], Counter())
+    agent = Observed(Player(one), [Stuck(one)], "s", Counter())
     tick = asyncio.create_task(agent.on_tick(1))
     await asyncio.sleep(0)
     tick.cancel()

@@ -2,31 +2,50 @@
 
 import numpy as np
 
+from app.agents.game_log import About, Event, GameLog, Played
 from app.agents.recording import RecordedUnroll, Recording, is_recorded
 from app.agents.unroll import Row, Step, Unroll
 from app.models.question import Decision
-from app.types import UNTRAINED, RowKind, Version
-from app.wire.trees import pack, unpack
+from app.seeding import Draws
+from app.types import UNTRAINED, Purpose, RowKind, Version
+from app.wire.trees import Tree, pack, unpack
+
+ABOUT = About("s", "g", "player", Purpose.TRAIN, 1)
 
 
 class Game:
-    """Plays both unrolls at once."""
+    """Plays both unrolls at once, one step of the session a tick."""
 
     def __init__(self) -> None:
         self.learned: list[list[Row]] = []
-        self.recorded: list[list[Row]] = []
-        self.unroll: Unroll = RecordedUnroll(Unroll(7, 2, self.learned.append), Recording(7, self.recorded.append))
+        self.played: list[Played] = []
+        self.log = GameLog(ABOUT, Draws(1), self.played.append, part_ticks=100)
+        self.log.keep("every")
+        self.unroll: Unroll = RecordedUnroll(Unroll(7, 2, self.learned.append), Recording(7, self.log))
+
+    @property
+    def recorded(self) -> list[list[Row]]:
+        """The rows of each session that was handed over, in order."""
+        return [[row for entry in played.entries for row in entry.rows] for played in self.played]
+
+    def load(self, state: Tree, log: Tree) -> None:
+        self.log.load_state_dict(log)
+        self.unroll.load_state_dict(state)
 
     def play(self, first: int, ticks: int, version: Version) -> "Game":
         for t in range(first, first + ticks):
+            entry = self.log.begin(Event.TICK, None)
             self.unroll.reward(float(t))
             self.unroll.reached(np.array([t], np.float32))
             self.unroll.decided(Step(np.array([t], np.float32), np.array([True]), Decision(0, -0.5, 1.0, version)))
+            self.log.answered(entry)
         return self
 
     def stop(self, first: int) -> "Game":
+        self.log.begin(Event.STOP, None)
         self.unroll.reward(float(first))
         self.unroll.cut(RowKind.TERMINATED, np.array([first], np.float32))
+        self.log.end()
         return self
 
 
@@ -61,7 +80,7 @@ def test_greedy_actions_are_recorded_and_not_learned_from() -> None:
 
 def test_an_episode_goes_on_in_another_replica() -> None:
     first, second = Game().play(0, 2, Version(1, 5)), Game()
-    second.unroll.load_state_dict(unpack(pack(first.unroll.state_dict())))
+    second.load(unpack(pack(first.unroll.state_dict())), unpack(pack(first.log.state_dict())))
     second.play(2, 1, Version(1, 6)).stop(3)
     assert [ticks(rows) for rows in second.recorded] == [[0, 1, 2, 3]]
     assert [ticks(rows) for rows in second.learned] == [[0, 1, 2], [2, 3]]
@@ -72,7 +91,7 @@ def test_an_episode_that_began_without_a_recording_is_learned_from_alone() -> No
     first, second = Unroll(7, 2, plain.append), Game()
     second.unroll.load_state_dict(unpack(pack(first.state_dict())))
     second.play(0, 1, Version(1, 6)).stop(1)
-    assert (len(second.learned), second.recorded) == (1, [])
+    assert (len(second.learned), second.recorded) == (1, [[]])
     first.load_state_dict(unpack(pack(Game().play(0, 1, Version(1, 5)).unroll.state_dict())))
     first.reward(1.0)
     first.cut(RowKind.TERMINATED, None)

@@ -61,11 +61,16 @@ def test_a_gateway_has_no_grpc_port() -> None:
         actor(grpc_port=50051, use_gateway="head")
 
 
-def test_what_is_recorded_is_what_a_model_did() -> None:
+def test_games_are_recorded_of_agents_with_and_without_a_model() -> None:
     recorded = AgentConfig.model_validate({"model": "main", "record": {"every": 10, "purposes": ["play"]}})
     assert recorded.record is not None
     assert recorded.record.purposes == (Purpose.PLAY,)
-    with pytest.raises(ValidationError, match="record is set and model is null"):
-        AgentConfig.model_validate({"record": {}})
+    assert AgentConfig.model_validate({"record": {"every": None, "keep_ticks": 5}}).record is not None
     with pytest.raises(ValidationError, match="String should match pattern"):
         AgentConfig.model_validate({"model": "main", "record": {"folder": "../elsewhere"}})
+
+
+@pytest.mark.parametrize("path", ["", "a..b", ".a", "a b"])
+def test_a_private_field_is_named_by_words_and_dots(path: str) -> None:
+    with pytest.raises(ValidationError, match="pattern"):
+        AgentConfig.model_validate({"record": {"private": {"hash": [path]}}})

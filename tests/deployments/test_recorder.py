@@ -1,5 +1,6 @@
 """Episodes reach their files without anybody waiting for the disk."""
 
+import os
 import threading
 from collections import Counter
 from collections.abc import Iterator
@@ -8,10 +9,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from app.agents.game_log import About, Entry, Played
 from app.agents.unroll import Row
 from app.config.recording import RecordConfig
 from app.sources.formats.recordings import RecordingShard
-from app.types import RowKind
+from app.types import Purpose, RowKind
 from deployments import recorder as module
 from deployments.recorder import Recorder
 from tests.small_policy import discrete
@@ -20,7 +22,15 @@ SPEC = discrete((2,), 3)
 WAIT_S = 10.0
 
 
-def episode(number: int, steps: int = 2) -> list[Row]:
+def episode(number: int, steps: int = 2) -> Played:
+    entries = [
+        Entry("tick" if t < steps else "stop", t + 1, 100.0 + t, 0, b"{}", b"{}", rows=[row])
+        for t, row in enumerate(rows_of(number, steps))
+    ]
+    return Played(About(f"s{number}", f"g{number}", "player", Purpose.PLAY, number), "every", entries)
+
+
+def rows_of(number: int, steps: int) -> list[Row]:
     kinds = [RowKind.STEP] * steps + [RowKind.TERMINATED]
     mask = np.ones(3, bool)
     seen = [np.array([number, t], np.float32) for t in range(steps + 1)]
@@ -44,13 +54,13 @@ def counts() -> Counter[str]:
 @pytest.fixture
 def stuck_disk(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
     """Lets no file be written before the event is set."""
-    free, write = threading.Event(), module.write_recording
+    free, write = threading.Event(), module.write_table
 
     def slow(*arguments: object) -> int:
         assert free.wait(WAIT_S)
         return write(*arguments)  # type: ignore[arg-type]
 
-    monkeypatch.setattr(module, "write_recording", slow)
+    monkeypatch.setattr(module, "write_table", slow)
     yield free
     free.set()
 
@@ -110,3 +120,14 @@ def test_the_oldest_files_make_room(tmp_path: Path, counts: Counter[str]) -> Non
     assert recorder.close(WAIT_S)
     assert numbers(tmp_path) == [[3]]
     assert counts["recordings_removed"] == 3
+
+
+def test_old_files_leave(tmp_path: Path, counts: Counter[str]) -> None:
+    old = tmp_path / "player-old.parquet"
+    old.write_bytes(b"x")
+    os.utime(old, (1, 1))
+    recorder = Recorder(tmp_path, "player", SPEC, RecordConfig(file_mb=1e-6, max_days=1), counts)
+    recorder.add(episode(0))
+    assert recorder.close(WAIT_S)
+    assert numbers(tmp_path) == [[0]]
+    assert counts["recordings_removed"] == 1

@@ -8,17 +8,20 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 import numpy as np
+import orjson
 import pyarrow as pa
 from numpy.typing import NDArray
 from pyarrow import parquet
 
+from app.agents.game_log import About, Event, GameLog, Played
 from app.agents.outbox import Outbox
 from app.agents.recording import Recording
-from app.agents.unroll import Row, Step
+from app.agents.unroll import Step, Unroll
 from app.config.recording import RecordConfig
 from app.errors import SparringError
-from app.models.question import Decision
-from app.types import RowKind, Rows, Version
+from app.models.question import Decision, Question
+from app.seeding import Draws
+from app.types import Purpose, RowKind, Rows, Version
 from deployments.recorder import Recorder
 from train.bench.buffer_cases import CARTPOLE
 from train.bench.cells import WINDOWS_MIN
@@ -27,6 +30,9 @@ from train.bench.statistics import figure
 EPISODES: Final = 200
 TICKS: Final = 250
 """Ticks of an episode."""
+DECISION: Final = Decision(1, -0.7, 0.5, Version(1, 1))
+MASK: Final = np.ones(2, np.uint8)
+ANSWER: Final = b'{"action":1}'
 CLOSE_S: Final = 60.0
 """Longest wait for the last file."""
 
@@ -85,8 +91,10 @@ def _timed(write: Callable[[], int]) -> Written:
 def _record(folder: Path, observations: NDArray[np.float32]) -> int:
     """Plays episodes into files as an agent does, and returns the rows."""
     counts: Counter[str] = Counter()
-    recorder = Recorder(folder, "player", CARTPOLE.spec, RecordConfig(max_waiting=EPISODES), counts)
-    _play(observations, recorder.add)
+    config = RecordConfig(max_waiting=EPISODES)
+    recorder = Recorder(folder, "player", CARTPOLE.spec, config, counts)
+    for number, seen in enumerate(observations):
+        _play_noted(seen, number, recorder.add, config.part_ticks)
     if not recorder.close(CLOSE_S) or counts["recorded_episodes"] != EPISODES:
         raise SparringError(
             f"{EPISODES} episodes were played, written were {counts['recorded_episodes']}; allowed is all"
@@ -94,20 +102,38 @@ def _record(folder: Path, observations: NDArray[np.float32]) -> int:
     return EPISODES * (TICKS + 1)
 
 
-def _play(observations: NDArray[np.float32], emit: Callable[[list[Row]], None]) -> None:
-    mask, decision = np.ones(2, np.uint8), Decision(1, -0.7, 0.5, Version(1, 1))
-    for number, seen in enumerate(observations):
-        recording = Recording(number, emit)
-        for observation in seen[:-1]:
-            recording.decided(Step(observation, mask, decision))
-            recording.reward(1.0)
-        recording.cut(RowKind.TERMINATED, seen[-1])
+def _play_noted(seen: NDArray[np.float32], number: int, take: Callable[[Played], None], part_ticks: int) -> None:
+    """Plays an episode with what came and went, as the wrapper of an agent notes it."""
+    about = About(f"game-{number}", f"game-{number}", "player", Purpose.PLAY, number)
+    log = GameLog(about, Draws(number), take, part_ticks=part_ticks)
+    log.keep("every")
+    unroll = Recording(number, log)
+    for observation in seen[:-1]:
+        body = orjson.dumps({"observation": observation.tolist(), "reward": 1.0})
+        entry = log.begin(Event.TICK, body)
+        log.decided(Question(observation, (0.5,)), DECISION, 0.1)
+        _tick(unroll, observation)
+        entry.output = ANSWER
+        log.answered(entry)
+    entry = log.begin(Event.STOP, None)
+    unroll.cut(RowKind.TERMINATED, seen[-1])
+    log.answered(entry)
+    log.end()
+
+
+def _tick(unroll: Unroll, observation: NDArray[np.float32]) -> None:
+    unroll.decided(Step(observation, MASK, DECISION))
+    unroll.reward(1.0)
 
 
 def _columns(observations: NDArray[np.float32]) -> Rows:
     """Returns the same episodes as columns."""
     outbox = Outbox(CARTPOLE.spec, 1, lambda: None)
-    _play(observations, outbox.add)
+    for number, seen in enumerate(observations):
+        unroll = Unroll(number, None, outbox.add)
+        for observation in seen[:-1]:
+            _tick(unroll, observation)
+        unroll.cut(RowKind.TERMINATED, seen[-1])
     return outbox.take()
 
 

@@ -1,0 +1,1 @@
+"""Recorded games as files: written, found, read."""
