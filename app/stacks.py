@@ -3,9 +3,12 @@
 import sys
 from pathlib import Path
 from types import FrameType
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 
 from app.origin import ROOT
+
+if TYPE_CHECKING:
+    import asyncio
 
 _LIBRARIES: Final = (f"{sys.prefix}/lib", f"{sys.base_prefix}/lib", "<frozen")
 """Where files begin whose code nobody here has written."""
@@ -29,14 +32,31 @@ def running_in(thread_id: int | None) -> str:
     return innermost if blamed in (None, innermost) else f"{blamed}, at {innermost}"
 
 
+def waiting_in(task: "asyncio.Task[Any]") -> str:
+    """Returns the function and line in which a task waits: the innermost of the user's code, and where that has led."""
+    frames: list[FrameType] = []
+    awaited: object = task.get_coro()
+    while (frame := getattr(awaited, "cr_frame", None)) is not None:
+        frames.append(frame)
+        awaited = getattr(awaited, "cr_await", None)
+    if not frames:
+        return "nothing"
+    blamed = next((frame for frame in reversed(frames) if _is_blamed(frame)), frames[-1])
+    innermost, place = _place(frames[-1]), _place(blamed)
+    return place if place == innermost else f"{place}, at {innermost}"
+
+
 def _blamed(frame: FrameType | None) -> str | None:
     """Returns the innermost place outside libraries and plumbing; None where there is none."""
     while frame is not None:
-        file = frame.f_code.co_filename
-        if not file.startswith((*_LIBRARIES, *_PLUMBING)):
+        if _is_blamed(frame):
             return _place(frame)
         frame = frame.f_back
     return None
+
+
+def _is_blamed(frame: FrameType) -> bool:
+    return not frame.f_code.co_filename.startswith((*_LIBRARIES, *_PLUMBING))
 
 
 def _place(frame: FrameType) -> str:

@@ -35,6 +35,7 @@ from deployments.plane import GamePlane
 from deployments.ports import ClientPorts, open_client_ports, take_node_port
 from deployments.router import LOAD
 from deployments.serve_port import read_request, response
+from deployments.slow_ticks import SlowTicks
 from deployments.steps import StepService
 
 SWEEP_S: Final = 1.0
@@ -89,7 +90,9 @@ class ActorReplica:
         self._plane = self._make_plane(trial, own, secret, purpose)
         show, show_here = self._overseer.show, self._overseer.show_here
         largest = max_body_bytes(self._config)
-        self._service = StepService(self._plane.step, show, show_here, largest, self._agents.counts)
+        self._slow_ticks = self._opened_slow_ticks()
+        step = self._plane.step if self._slow_ticks is None else self._slow_ticks.watched(self._plane.step)
+        self._service = StepService(step, show, show_here, largest, self._agents.counts)
         direct = await open_port(self._config, self._service, 0, shared=False)
         watched = Watched(self._plane, self._agents, self._keeper, lambda: self._ports, lambda: self._tasks)
         self._overseer.look_at(watched, own, self._node_port.number or direct.port, secret, self._config.agents[0])
@@ -99,7 +102,8 @@ class ActorReplica:
         self._meter = LoopMeter()
         loop = asyncio.get_running_loop()
         work = (self._overseer.run(), self._sweep(), *self._plane.work(), *self._keeper.work(), *self._agents.work())
-        self._tasks = [told(loop.create_task(one)) for one in work]
+        slow = [] if self._slow_ticks is None else [self._slow_ticks.run()]
+        self._tasks = [told(loop.create_task(one)) for one in (*work, *slow)]
 
     async def __call__(self, request: Request) -> Response:
         """Answers on Serve's own port what the game port answers."""
@@ -168,6 +172,12 @@ class ActorReplica:
             self._overseer.clock,
             self._agents.counts,
         )
+
+    def _opened_slow_ticks(self) -> SlowTicks | None:
+        limit_ms = self._config.slow_tick_ms
+        if limit_ms is None:
+            return None
+        return SlowTicks(limit_ms, f"replica {self._name}", self._agents.alarms.tell, self._agents.counts)
 
     async def _answer_peer(self, request: HttpRequest) -> HttpReply:
         return await self._plane.answer_peer(self._service, request)

@@ -24,6 +24,7 @@ from app.agents.recording import RecordedUnroll, Recording
 from app.agents.released_agent import ReleasedAgent
 from app.agents.steady import GameWeights, SteadyAgent, SteadyModel
 from app.agents.threads import ThreadPool
+from app.agents.timed_agent import TimedAgent, TimedModel
 from app.agents.unroll import Unroll
 from app.config.root import ExperimentConfig
 from app.config.serving import ActorConfig, AgentConfig
@@ -139,6 +140,8 @@ class AgentMaker:
         if name not in self._players:
             raise BadRequestError(f"session {session!r} names agent {name!r}; here play {', '.join(self._players)}")
         player = self._seated(name, session, purpose, board)
+        if self._actor.slow_tick_ms is not None:
+            player = TimedAgent(player)
         if not self._observers:
             return player
         observers = [
@@ -220,6 +223,8 @@ class AgentMaker:
 
     def _made(self, name: str, context: AgentContext) -> Agent:
         made = partial(self._classes[name], **self._agents[name].kwargs)
+        if self._actor.slow_tick_ms is not None and context.model is not None:
+            context = replace(context, model=TimedModel(context.model))
         if self._threads is None or not self._agents[name].blocking:
             return cast("Callable[[AgentContext], Agent]", made)(context)
         return Offloaded(context, cast("Callable[[BlockingContext], BlockingAgent]", made), self._threads)

@@ -141,6 +141,10 @@ class ActorConfig(Process):
     port: int = Field(36390, ge=0, lt=65536)
     """Game port; 0 picks a free one, once for all replicas."""
 
+    slow_tick_ms: float | None = Field(None, gt=0)
+    """Time of a tick from which an alarm tells where it went: session, tick, parts, and stacks that were seen on the
+    way; null times nothing."""
+
     unroll_ticks: int | None = Field(64, gt=0)
     """Ticks in a trajectory; null means whole episodes."""
 
