@@ -4,15 +4,16 @@ import asyncio
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Coroutine, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final
+from typing import Final
 
 from app.agents.timed_agent import PRESENT, TickTimes
 from app.checks.alarm import Alarm
 from app.stacks import running_in, waiting_in
 from app.types import StepKind
 from app.wire.steps import StepReply, StepRequest
+from deployments.steps import Step
 
 SLOW_TICK: Final = "slow_tick"
 """Name of the alarm."""
@@ -25,8 +26,6 @@ PLACES_SHOWN: Final = 5
 """Places in which a tick was seen most often that are told."""
 JOIN_S: Final = 2.0
 """Longest wait for the thread to end."""
-
-Step = Callable[[StepRequest], Coroutine[Any, Any, StepReply]]
 
 
 @dataclass(slots=True)

@@ -14,12 +14,13 @@ from app.agents.timed_agent import PRESENT, TickTimes, TimedAgent, TimedModel
 from app.types import StepKind
 from app.wire.payload import Payload
 from app.wire.steps import StepReply, StepRequest
-from deployments.slow_ticks import SlowTicks, Step
+from deployments.slow_ticks import SlowTicks
 
 if TYPE_CHECKING:
     from app.agents.agent import AgentContext
     from app.checks.alarm import Alarm
     from app.models.model import Model
+    from deployments.steps import Step
 
 LONG_S = 0.2
 LIMIT_MS = 20.0
@@ -59,7 +60,7 @@ class Watched:
         self.agent = TimedAgent(SlowAgent(cast("AgentContext", None)))
         self.ticks = SlowTicks(LIMIT_MS, "replica a", self.told.append, self.counts)
         self.lock = asyncio.Lock()
-        self.step: Step = self.ticks.watched(self._step)
+        self.step: "Step" = self.ticks.watched(self._step)
 
     async def _step(self, request: StepRequest) -> StepReply:
         async with self.lock:
