@@ -86,7 +86,7 @@ class AgentMaker:
         self.league = _league(args.config, trial, self.counts)
         self.reporter = Reporter(trial.metrics, self.counts)
         self.alarms = AlarmSender(trial.alarms)
-        self._checks = ReplicaChecks(args.config, _replica(), self.alarms, self.counts)
+        self._checks = ReplicaChecks(args.config, _replica(), self.alarms, self.counts, self._record)
         self.pushers = {a.buffer: self._pusher(a) for a in self._agents.values() if a.buffer}
         self._paces = {name: self._pace(name) for name in self.pushers if self._waits(name)}
         """Of the buffers whose games wait for the trainer."""
@@ -115,6 +115,9 @@ class AgentMaker:
             errors=ErrorPages(self._trial.errors),
             alarms=AlarmPages(self._trial.alarms),
         )
+
+    def _record(self, session: SessionId, why: str) -> None:
+        self.recorders.keep(session, why)
 
     def stuck(self) -> list[str]:
         """Returns the calls of blocking agents that run although nobody waits for them any more."""

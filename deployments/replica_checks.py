@@ -22,10 +22,21 @@ WEIGHTS_AGE: Final = "weights_age_s"
 """Name of the alarm of weights that nobody renews."""
 
 
+def nowhere(session: SessionId, why: str) -> None:
+    """Records nothing."""
+
+
 class ReplicaChecks:
     """Makes the gates of a replica, and knows which session an episode was."""
 
-    def __init__(self, config: ExperimentConfig, replica: str, sender: AlarmSender, counts: Counter[str]) -> None:
+    def __init__(
+        self,
+        config: ExperimentConfig,
+        replica: str,
+        sender: AlarmSender,
+        counts: Counter[str],
+        record: Callable[[SessionId, str], object] = nowhere,
+    ) -> None:
         """Keeps the config.
 
         Args:
@@ -33,8 +44,10 @@ class ReplicaChecks:
           replica: Name of the replica.
           sender: Takes alarms.
           counts: The replica's.
+          record: Asks the recorder to keep an open session, for a reason.
         """
         self._config, self._replica, self._sender, self._counts = config, replica, sender, counts
+        self._record = record
         self._sessions: OrderedDict[int, SessionId] = OrderedDict()
 
     def begun(self, episode: int, session: SessionId) -> None:
@@ -51,7 +64,7 @@ class ReplicaChecks:
           SourceError: A reference cannot be read.
         """
         place = Place(model, f"replica {self._replica}", self._sessions.get)
-        return RowGate(referred_row_checks(self._config, model, spec), place, self._counts, self._sender.tell)
+        return RowGate(referred_row_checks(self._config, model, spec), place, self._counts, self._told)
 
     def work(self, ages: Callable[[], Mapping[str, float | None]]) -> list[Coroutine[Any, Any, None]]:
         """Returns what must run for as long as the replica lives.
@@ -62,6 +75,11 @@ class ReplicaChecks:
         limit_s = self._config.checks.weights_age_s
         watching = [] if limit_s is None else [self._watch(ages, limit_s)]
         return [self._sender.run(), *watching]
+
+    def _told(self, alarm: Alarm) -> None:
+        self._sender.tell(alarm)
+        if alarm.record and alarm.session is not None:
+            self._record(alarm.session, str(alarm))
 
     async def _watch(self, ages: Callable[[], Mapping[str, float | None]], limit_s: float) -> None:
         while True:
