@@ -25,6 +25,7 @@ from app.stores.error_forwarder import watch_errors
 from app.stores.metrics import Update
 from app.stores.trial import Trial
 from app.stores.weights_client import Weights
+from train.charts import Charts, open_charts
 from train.checkpoint import LearnerState
 from train.checks import TrainerChecks
 from train.inputs import open_input
@@ -131,6 +132,7 @@ class Worker:
         if begun is not None:
             self._publisher.ancestry = begun.ancestry_of(opened.generation)
         self._pupil = self._opened_pupil(trial, weights, begun)
+        self._charts = self._opened_charts(trial)
         self._measured: Mapping[str, float] = {}
         """Metrics of the newest update."""
         self._dropped: Counter[str] = Counter()
@@ -145,6 +147,14 @@ class Worker:
         pupil = Pupil(self._args.config, name, trial.league(), weights, self._processes, period)
         pupil.begin(self._trainee)
         return pupil
+
+    def _opened_charts(self, trial: Trial) -> Charts | None:
+        """Returns what shows histograms and images; None on the other workers, and where the config asks for none."""
+        tracking, run = self._args.config.tracking, self._args.config.run
+        if self._rank != 0 or not tracking.tensorboard:
+            return None
+        folder = Path(trial.directory.info().home) / run.trial
+        return open_charts(tracking.charts, folder, self._args.trainer, self._module, self._trainee.spec)
 
     def run(self) -> None:
         """Learns from each batch of the stream, publishes between updates, and saves at the end."""
@@ -189,6 +199,8 @@ class Worker:
         if self._rank == 0:
             self._report(turn, fresh, learned, measured | {"update_s": time.monotonic() - started_s})
         self._dropped.clear()
+        if self._charts is not None:
+            self._charts.show(self._updates, turn[0].batch)
         self._save_if_due()
 
     def _evaluated(self) -> dict[str, float]:
@@ -258,6 +270,8 @@ class Worker:
             self._streams.finish()
         self._streams.settle()
         self._tables.settle()
+        if self._charts is not None:
+            self._charts.close()
 
     def _save_if_due(self) -> None:
         if not (self._trainee.trained.may_save() and self._processes.agree(lambda: self._saving.due(self._updates))):

@@ -59,19 +59,21 @@ class TrackedTrial:
 class MlflowRun:
     """The run of one trial in one store."""
 
-    def __init__(self, uri: str, root: Path, trial: TrackedTrial) -> None:
+    def __init__(self, uri: str, root: Path, trial: TrackedTrial, start: str | None = None) -> None:
         """Keeps the names; ``open`` connects.
 
         Args:
           uri: Address of the store, as ``mlflow_store.tracking_uri`` gives it.
           root: State root, under which the artifacts of an sqlite store lie.
           trial: What the run records.
+          start: Of a run that was begun earlier, by whose tag it is found again; None begins a new one.
         """
         self.run_id: str | None = None
         self._uri = uri
         self._root = root
         self._trial = trial
-        self._start = uuid.uuid4().hex
+        self.start = uuid.uuid4().hex if start is None else start
+        """Finds the run again."""
         self._client: "MlflowClient | None" = None
 
     def open(self) -> None:
@@ -119,7 +121,7 @@ class MlflowRun:
 
     def _find_or_create(self, client: "MlflowClient") -> str:
         experiment_id = self._experiment(client)
-        found = client.search_runs([experiment_id], f"tags.`{START_TAG}` = '{self._start}'", max_results=1)
+        found = client.search_runs([experiment_id], f"tags.`{START_TAG}` = '{self.start}'", max_results=1)
         if found:
             return str(found[0].info.run_id)
         return str(client.create_run(experiment_id, tags=self._tags(), run_name=self._trial.trial).info.run_id)
@@ -143,7 +145,7 @@ class MlflowRun:
 
     def _tags(self) -> dict[str, str]:
         trial = self._trial
-        tags = {"project": trial.project, "trial": trial.trial, START_TAG: self._start}
+        tags = {"project": trial.project, "trial": trial.trial, START_TAG: self.start}
         more = {"mlflow.source.git.commit": trial.git_commit, "mlflow.parentRunId": trial.parent_run_id}
         return tags | {name: value for name, value in more.items() if value is not None}
 

@@ -32,6 +32,8 @@ SAVE_TIMEOUT_S: Final = 3.0
 """Longest wait for the trainer's last checkpoint when all ends early."""
 HURRY_S: Final = 1.0
 """Longest wait for the metrics then."""
+UNSENT: Final = "mlflow_unsent"
+"""Folder below the trial's of what MLflow has not got."""
 KEEP_TIMEOUT_S: Final = 10.0
 """Longest wait for a player that is being frozen."""
 CLOSE_TIMEOUT_S: Final = 20.0
@@ -66,7 +68,7 @@ class TrainingSession:
         tracked = TrackedTrial(
             config.run.project, config.run.trial, config.model_dump(mode="json"), git_commit(Path.cwd())
         )
-        self._tracker = Tracker(self.uri, home, tracked)
+        self._tracker = Tracker(self.uri, home, tracked, home / config.run.trial / UNSENT)
         self._tracker.check()
         self._registry = ModelRegistry(self.uri, home)
         self._sources = ModelSources(config, home)

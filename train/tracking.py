@@ -11,12 +11,15 @@ from typing import Final
 from app.errors import TrackingError
 from app.stores import mlflow_connection
 from train.mlflow_run import METRICS_PER_CALL, MlflowRun, RunStatus, TrackedTrial
+from train.unsent import LeftOver, Unsent, UnsentRun, left_over
 from train.update_buffer import UpdateBuffer
 
 CAPACITY_UPDATES: Final = 10_000
 """Updates kept while the store is slow or away: a quarter of an hour at ten a second."""
 PERIOD_S: Final = 1.0
 """Seconds between writes: MLflow commits each call, 8 to 70 ms on sqlite."""
+UPDATES_AT_ONCE: Final = 100
+"""Updates of an earlier run that are sent together."""
 FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 15.0
 CLOSING_PAUSE_S: Final = 0.25
@@ -28,21 +31,25 @@ _logger = logging.getLogger(__name__)
 class Tracker:
     """One MLflow run of one trial, fed without ever waiting for the store.
 
-    While the store is away, up to ``CAPACITY_UPDATES`` updates are kept and written once it is back; beyond that the
-    oldest are dropped and counted in ``dropped``.
+    While the store is away, updates are kept in memory and, where there are too many, in a file; they are written once
+    it is back. What is left at the end stays in the file, and the next start of the trial sends it. Without a file up
+    to ``CAPACITY_UPDATES`` are kept. What is beyond that is dropped and counted in ``dropped``, the oldest first.
     """
 
-    def __init__(self, uri: str, root: Path, trial: TrackedTrial) -> None:
+    def __init__(self, uri: str, root: Path, trial: TrackedTrial, unsent: Path | None = None) -> None:
         """Keeps the names; nothing is imported, opened or started.
 
         Args:
           uri: Address of the store, as ``mlflow_store.tracking_uri`` gives it.
           root: State root, under which the artifacts of an sqlite store lie.
           trial: What the run records, and the run to resume if there is one.
+          unsent: Folder of the files of what could not be sent; None keeps none.
         """
-        self._uri = uri
+        self._uri, self._root, self._folder = uri, root, unsent
         self._run = MlflowRun(uri, root, trial)
-        self._buffer = UpdateBuffer(CAPACITY_UPDATES, METRICS_PER_CALL)
+        of_run = UnsentRun(mlflow_connection.shown(uri), self._run.start, trial)
+        self._unsent = None if unsent is None else Unsent(unsent, of_run)
+        self._buffer = UpdateBuffer(CAPACITY_UPDATES, METRICS_PER_CALL, self._unsent)
         self._opened = threading.Event()
         self._closing = threading.Event()
         self._deadline = math.inf
@@ -55,9 +62,8 @@ class Tracker:
 
     @property
     def dropped(self) -> int:
-        """Returns the updates that will never be written: buffer full, refused by the store, or cut by the end."""
-        cut = len(self._buffer) if self._closing.is_set() and not self._thread_may_write() else 0
-        return self._buffer.lost + cut
+        """Returns the updates that will never be written: no room, refused by the store, or cut by the end."""
+        return self._buffer.lost
 
     @property
     def non_finite(self) -> int:
@@ -111,22 +117,31 @@ class Tracker:
         if self._thread.ident is not None:
             self._thread.join(timeout_s)
         if not self._complete:
-            lost = self._buffer.lost + len(self._buffer)
-            _logger.warning("%s: the run was not ended in time; updates not written: %d", self._shown, lost)
+            self._leave()
         return self._complete
+
+    def _leave(self) -> None:
+        """Keeps what was not written for the next start of the trial, where there is a file for it."""
+        left = self._buffer.end()
+        kept = 0
+        if self._unsent is not None and self._refusal is None and left:
+            kept = len(left) - self._unsent.leave(left, self._status, self._buffer.non_finite)
+        self._buffer.lost += len(left) - kept
+        hint = f"; {kept} more are sent by the next start of this trial" if kept else ""
+        _logger.warning(
+            "%s: the run was not ended in time; updates not written: %d%s", self._shown, self._buffer.lost, hint
+        )
 
     @property
     def _shown(self) -> str:
         return f"tracking store {mlflow_connection.shown(self._uri)}"
-
-    def _thread_may_write(self) -> bool:
-        return self._thread.is_alive() and time.monotonic() < self._deadline
 
     def _work(self) -> None:
         try:
             if not self._attempt(self._run.open):
                 return
             self._opened.set()
+            self._send_left_over()
             while not self._closing.wait(PERIOD_S):
                 self._flush()
             self._complete = self._flush() and self._attempt(lambda: self._run.end(self._status))
@@ -135,6 +150,37 @@ class Tracker:
             _logger.error("%s", error)  # noqa: TRY400  (the message says it all)
         finally:
             self._opened.set()
+
+    def _send_left_over(self) -> None:
+        """Sends what earlier runs of the trial could not; what cannot be sent now either stays for the next start."""
+        for left in [] if self._folder is None else left_over(self._folder, self._uri):
+            try:
+                if self._send(left):
+                    left.remove()
+            except TrackingError as error:
+                _logger.warning("what an earlier run has left for MLflow is dropped: %s", error)
+                left.remove()
+            finally:
+                left.close()
+
+    def _send(self, left: LeftOver) -> bool:
+        run = MlflowRun(self._uri, self._root, left.run.trial, left.run.start)
+        buffer = UpdateBuffer(CAPACITY_UPDATES, METRICS_PER_CALL)
+        buffer.non_finite.update(left.run.non_finite)
+        if not self._attempt(run.open):
+            return False
+        for update in left.updates():
+            buffer.add(*update)
+            if len(buffer) >= UPDATES_AT_ONCE and not self._written(run, buffer):
+                return False
+        return self._written(run, buffer) and self._attempt(lambda: run.end(left.run.status))
+
+    def _written(self, run: MlflowRun, buffer: UpdateBuffer) -> bool:
+        while buffer.take():
+            if not self._attempt(lambda: run.write(buffer.taken, buffer.non_finite)):
+                return False
+            buffer.settle(written=True)
+        return True
 
     def _flush(self) -> bool:
         """Writes all that waits and returns False where the deadline came first; what the store refuses is counted."""
@@ -164,6 +210,7 @@ class Tracker:
                 if mlflow_connection.is_refusal(error):
                     raise TrackingError(f"{self._shown} refused: {error}") from error
                 self._note_away(error)
+                self._buffer.spill()
             else:
                 self._note_back()
                 return True
@@ -177,7 +224,7 @@ class Tracker:
     def _note_away(self, error: Exception) -> None:
         if not self._away:  # Once, not at every try.
             self._away = True
-            _logger.warning("%s is away, up to %d updates are kept: %s", self._shown, CAPACITY_UPDATES, error)
+            _logger.warning("%s is away, updates are kept until it is back: %s", self._shown, error)
 
     def _note_back(self) -> None:
         if self._away:

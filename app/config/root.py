@@ -4,6 +4,7 @@ from pydantic import Field
 
 from app.config.base import Config, Mode, Name, Process
 from app.config.buffers import BufferConfig
+from app.config.charts import ChartsConfig
 from app.config.checks import ChecksConfig
 from app.config.evolution import EvolutionConfig
 from app.config.launching import LaunchConfig
@@ -40,6 +41,9 @@ class Tracking(Config):
 
     tensorboard: bool = True
     """Also write TensorBoard event files under the state root."""
+
+    charts: ChartsConfig = ChartsConfig()
+    """What TensorBoard shows beside scalars; nothing by default."""
 
 
 class StoresConfig(Process):

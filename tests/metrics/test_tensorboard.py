@@ -3,10 +3,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from app.errors import TrackingError
+from app.metrics.charts import Node
 from app.metrics.tensorboard import TensorBoardWriter
 
 
@@ -80,3 +82,26 @@ def test_writing_imports_neither_torch_nor_tensorflow(tmp_path: Path) -> None:
         [sys.executable, "-c", code, str(tmp_path)], capture_output=True, text=True, timeout=30, check=False
     )
     assert answer.stderr.strip() == "[]"
+
+
+def test_histograms_images_films_and_graphs_come_back_from_tensorboards_own_reader(tmp_path: Path) -> None:
+    writer = TensorBoardWriter(tmp_path)
+    writer.histogram(3, "weights/a", np.array([[0.0, 1.0], [1.0, np.nan]]), time_s=5.0)
+    writer.histogram(3, "weights/none", np.array([np.inf]))
+    writer.image(4, "images/screen", np.zeros((6, 8, 3), np.uint8))
+    writer.video(4, "video/screen", np.zeros((2, 6, 8), np.uint8))
+    nodes = [Node("in", "Placeholder", (), (2, 4)), Node("network/0/linear", "aten.linear.default", ("in",), (2, 3))]
+    writer.graph(nodes)
+    writer.close()
+    got = read(tmp_path)
+    [event] = got.Histograms("weights/a")
+    assert (event.step, event.wall_time) == (3, 5.0)
+    assert (event.histogram_value.num, event.histogram_value.sum, event.histogram_value.max) == (3, 2, 1)
+    assert got.Tags()["histograms"] == ["weights/a"]
+    [image] = got.Images("images/screen")
+    assert (image.step, image.height, image.width) == (4, 6, 8)
+    assert image.encoded_image_string.startswith(b"\x89PNG")
+    assert got.Images("video/screen")[0].encoded_image_string.startswith(b"GIF8")
+    linear = got.Graph().node[1]
+    assert (linear.name, list(linear.input), linear.op) == ("network/0/linear", ["in"], "aten.linear.default")
+    assert [size.size for size in linear.attr["_output_shapes"].list.shape[0].dim] == [2, 3]

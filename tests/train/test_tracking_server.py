@@ -4,13 +4,17 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
+import httpx
 import pytest
+from mlflow.tracking import MlflowClient
 
 from app.stores.mlflow_store import ModelRegistry, prepare, tracking_uri
 from train.mlflow_run import TrackedTrial
@@ -146,3 +150,72 @@ def test_a_model_goes_to_a_server_and_back(server: Server, tmp_path: Path) -> No
     assert tracker.close("FINISHED", timeout_s=20)
     got = registry.download("models:/served.model@champion", tmp_path / "to")
     assert (got / "weights.safetensors").read_bytes() == b"weights"
+
+
+@contextmanager
+def slowly(port: int, delay_s: float) -> Iterator[str]:
+    """Passes requests on to a server on a port, each a while later; gives the address that does so."""
+
+    class Slow(BaseHTTPRequestHandler):
+        def forward(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length", 0)))
+            if self.path != "/health":
+                time.sleep(delay_s)  # That is what is tested.
+            kept = {name: self.headers[name] for name in ("Content-Type",) if name in self.headers}
+            answer = httpx.request(self.command, f"http://127.0.0.1:{port}{self.path}", content=body, headers=kept)
+            self.send_response(answer.status_code)
+            self.send_header("Content-Type", answer.headers.get("Content-Type", "application/json"))
+            self.send_header("Content-Length", str(len(answer.content)))
+            self.end_headers()
+            self.wfile.write(answer.content)
+
+        do_GET = do_POST = do_PATCH = do_PUT = forward  # noqa: N815  # Names of the standard library.
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Says nothing."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as slow:
+        thread = threading.Thread(target=slow.serve_forever)
+        thread.start()
+        try:
+            yield f"http://127.0.0.1:{slow.server_address[1]}"
+        finally:
+            slow.shutdown()
+            thread.join(10)
+
+
+def test_a_server_that_takes_two_seconds_for_each_answer_slows_no_step_and_loses_nothing(server: Server) -> None:
+    with slowly(server.port, 2.0) as uri:
+        tracker = Tracker(uri, server.root, TrackedTrial("served", "slow", {}))
+        tracker.start()
+        spent_s = log(tracker, range(150))
+        run_id = tracker.run_id(timeout_s=60)
+        spent_s += log(tracker, range(150, 300))
+        assert tracker.close("FINISHED", timeout_s=40)
+    assert [step for _, step, _ in stored(server.root, run_id)] == list(range(300))
+    assert tracker.dropped == 0
+    assert spent_s / 300 < 0.05 * STEP_S
+
+
+def test_what_a_run_could_not_send_before_its_end_is_sent_by_the_next_start(
+    server: Server, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
+    cut = Tracker(server.uri, server.root, TrackedTrial("served", "cut", {"seed": 1}), tmp_path)
+    cut.start()
+    run_id = cut.run_id(timeout_s=20)
+    with server.frozen():
+        log(cut, range(10))
+        assert not cut.close("FINISHED", timeout_s=0.5)
+        assert (cut.dropped, len(list(tmp_path.iterdir()))) == (0, 1)
+        until(lambda: not cut._thread.is_alive(), timeout_s=5)
+    never = Tracker("http://127.0.0.1:9", server.root, TrackedTrial("served", "never", {}), tmp_path)
+    log(never, range(3))
+    assert not never.close("FAILED", timeout_s=0.1)
+    after = Tracker(server.uri, server.root, TrackedTrial("served", "after", {}), tmp_path)
+    after.start()
+    until(lambda: len(stored(server.root, run_id)) == 10)
+    assert after.close("FINISHED", timeout_s=20)
+    run = MlflowClient(server.uri).get_run(run_id)
+    assert (run.info.status, run.data.params) == ("FINISHED", {"seed": "1"})
+    assert len(list(tmp_path.iterdir())) == 1  # The one of another store.

@@ -1,6 +1,7 @@
 import math
+from collections.abc import Sequence
 
-from train.update_buffer import UpdateBuffer, Value
+from train.update_buffer import LoggedUpdate, UpdateBuffer, Value
 
 
 def test_updates_come_out_in_order_with_time_in_milliseconds() -> None:
@@ -73,3 +74,58 @@ def test_an_update_without_a_finite_value_is_taken_all_the_same() -> None:
     buffer.add(1, {"a": math.nan}, time_s=0.0)
     assert buffer.take()
     assert buffer.taken == []
+
+
+class Elsewhere:
+    """Keeps so many updates."""
+
+    def __init__(self, room: int) -> None:
+        self.room = room
+        self.kept: list[LoggedUpdate] = []
+
+    def __len__(self) -> int:
+        return len(self.kept)
+
+    def append(self, updates: Sequence[LoggedUpdate]) -> int:
+        took = updates[: self.room - len(self.kept)]
+        self.kept += took
+        return len(updates) - len(took)
+
+    def pop(self) -> LoggedUpdate | None:
+        return self.kept.pop(0) if self.kept else None
+
+
+def filled(steps: range, buffer: UpdateBuffer) -> None:
+    for step in steps:
+        buffer.add(step, {"a": 0.0}, time_s=0.0)
+
+
+def test_what_has_overflowed_comes_before_what_is_newer() -> None:
+    buffer = UpdateBuffer(8, 100, Elsewhere(100))
+    filled(range(4), buffer)
+    buffer.spill()
+    assert len(buffer._updates) == 4  # Half full: nothing has to go.
+    filled(range(4, 8), buffer)
+    buffer.spill()
+    filled(range(8, 12), buffer)
+    assert (len(buffer), buffer.lost) == (12, 0)
+    buffer.take()
+    assert [value.step for value in buffer.taken] == list(range(12))
+
+
+def test_what_the_overflow_has_no_room_for_is_counted() -> None:
+    buffer = UpdateBuffer(8, 100, Elsewhere(3))
+    filled(range(8), buffer)
+    buffer.spill()
+    assert (buffer.lost, len(buffer)) == (1, 7)
+
+
+def test_at_the_end_all_that_is_left_comes_out_in_order_and_nothing_after_it() -> None:
+    buffer = UpdateBuffer(8, 2, Elsewhere(100))
+    filled(range(8), buffer)
+    buffer.take()
+    buffer.spill()
+    assert [update.step for update in buffer.end()] == list(range(8))
+    filled(range(8, 9), buffer)
+    assert not buffer.take()
+    assert buffer.end() != []
