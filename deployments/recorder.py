@@ -6,6 +6,7 @@ import secrets
 import threading
 import time
 from collections import Counter
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Final
 
@@ -39,7 +40,7 @@ class Recorder:
         config: RecordConfig,
         counts: Counter[str],
         privacy: Privacy | None = None,
-        codec: str = "json",
+        about: Mapping[str, str] | None = None,
     ) -> None:
         """Starts the thread.
 
@@ -50,11 +51,11 @@ class Recorder:
           config: When a file is written, and how much is kept.
           counts: The replica's.
           privacy: What does not reach the disk; None lets everything pass.
-          codec: What the agent's bodies are: ``json``, ``bytes`` or ``proto``.
+          about: What else the files tell of themselves; None: nothing.
         """
         self._folder, self._agent, self._spec, self._config, self._counts = folder, agent, spec, config, counts
         self._privacy = Privacy() if privacy is None else privacy
-        self._about = {"agent": agent, "codec": codec}
+        self._about = {"agent": agent, **(about or {})}
         self._collected: list[Played] = []
         self._bytes = self._files = 0
         self._since_s: float | None = None

@@ -10,6 +10,8 @@ from pathlib import Path
 from typing import Final
 from weakref import WeakValueDictionary
 
+import orjson
+
 from app.agents.game_log import About, GameLog, Memory
 from app.agents.recording import is_recorded
 from app.config.recording import PrivacyConfig, RecordConfig
@@ -71,8 +73,8 @@ class Recorders:
                 specs.get(name),
                 config,
                 counts,
-                _privacy(config.private, json=codecs[name] == "json"),
-                codecs[name],
+                privacy_of(config.private, json=codecs[name] == "json"),
+                {"codec": codecs[name], "renders": orjson.dumps(agents[name].renders).decode()},
             )
             for name, config in self._configs.items()
         }
@@ -161,7 +163,12 @@ class Recorders:
         return None
 
 
-def _privacy(config: PrivacyConfig, *, json: bool) -> Privacy:
+def privacy_of(config: PrivacyConfig, *, json: bool) -> Privacy:
+    """Returns the filter of a config.
+
+    Raises:
+      ConfigError: The environment holds no key of the name that the config tells.
+    """
     key = secrets.token_bytes(KEY_BYTES)
     if config.key_env is not None:
         if not os.environ.get(config.key_env):

@@ -33,6 +33,10 @@ class AgentConfig(Component):
     record: RecordConfig | None = None
     """Games that are kept as files, in any mode; null keeps none."""
 
+    renders: dict[Name, ImportPath] = {}
+    """Functions that show a recorded game, ``package.module:function`` by a name of one's choice; what every game has,
+    ``observation`` and ``payloads``, need not be named."""
+
 
 class SessionLimits(Config):
     """Limits of the games that one actor replica holds."""

@@ -100,6 +100,8 @@ class Episode:
     """Its place in the file, from 0."""
     spec: Mapping[str, Any]
     """Shapes of the model, as ``app.recordings.schema.spec_document`` tells; empty without one."""
+    renders: Mapping[str, str]
+    """Import paths of the functions that show the game, by name, as its config named them."""
     steps: tuple[RecordedStep, ...]
 
     @property
@@ -210,6 +212,7 @@ def _episode(path: Path, about: Mapping[str, str], table: Any) -> Episode:
         path=path,
         number=first["recording"],
         spec=spec,
+        renders=orjson.loads(about.get("renders", "{}")),
         steps=tuple(_step(plain, arrays, at) for at in range(table.num_rows)),
     )
 

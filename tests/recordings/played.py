@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from torch import nn
 
 from app.agents.agent import Agent, AgentContext
 from app.agents.game_log import About, GameLog, Memory, Played
@@ -34,17 +35,25 @@ LOGITS = (0.0, 1.0)
 class Service:
     """A session table whose games are noted, as a replica's are."""
 
-    def __init__(self, *, keep: str | None = "every", agent: type[Agent] = GymAgent, **bounds: Any) -> None:
-        """Plays with ``TablePolicy``.
+    def __init__(
+        self,
+        *,
+        keep: str | None = "every",
+        agent: type[Agent] = GymAgent,
+        network: nn.Module | None = None,
+        **bounds: Any,
+    ) -> None:
+        """Plays with ``TablePolicy``, or with another network.
 
         Args:
           keep: Why each session is kept from its start; None: it is not.
           agent: Who plays.
+          network: Whom it asks; None: a table.
           bounds: Of the logs.
         """
         self.played: list[Played] = []
         self.logs: dict[SessionId, GameLog] = {}
-        self.model = LocalModel(TorchEngine(TablePolicy(LOGITS)), _no_weights)
+        self.model = LocalModel(TorchEngine(network or TablePolicy(LOGITS)), _no_weights)
         self.memory = Memory(64)
         self._keep, self._agent, self._bounds = keep, agent, {"part_ticks": 100} | bounds
         clock = asyncio.get_running_loop().time
@@ -75,10 +84,10 @@ class Service:
             await self.tick(number, session)
         await self.stop(ticks, session)
 
-    def write(self, path: Path, privacy: Privacy | None = None) -> Path:
+    def write(self, path: Path, privacy: Privacy | None = None, renders: str = "{}") -> Path:
         """Writes what was played."""
-        spec = self.model.spec
-        write_table(path, table(self.played, spec, privacy or Privacy(), {"agent": "player", "codec": "json"}))
+        about = {"agent": "player", "codec": "json", "renders": renders}
+        write_table(path, table(self.played, self.model.spec, privacy or Privacy(), about))
         return path
 
     def _make(self, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
