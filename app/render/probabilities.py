@@ -46,7 +46,7 @@ def _of_choices(
         mask = None
     if leaf["kind"] != EPSILON_GREEDY:
         log_probs = log_softmax(numbers[None], None if mask is None else mask[None])[0]
-        return np.exp(log_probs).astype(np.float32)
+        return np.asarray(np.exp(log_probs), np.float32)
     values, chance = numbers[:-1], float(np.clip(numbers[-1], 0, 1))
     allowed = np.ones(values.shape, bool) if mask is None else mask
     found = np.where(allowed, chance / allowed.sum(), 0).astype(np.float32)
