@@ -1,13 +1,17 @@
 """The admin paths of the game port: health, sessions, metrics of all replicas of the node, and weights."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol, cast
 from urllib.parse import quote, unquote, urlencode
 
 import orjson
 
 from app.errors import SessionUnknownError, UnauthorizedError
+from app.metrics.documents import document_of
+from app.metrics.here import PROCESS
 from app.metrics.prometheus import CONTENT_TYPE, exposition
+from app.metrics.registry import Part
 from app.metrics.reports import NodeReport, ReplicaReport
 from app.sessions.listing import Query, SessionSummary, page_document, read_query
 from app.wire.http import JSON, HttpReply, HttpRequest
@@ -59,6 +63,7 @@ class Admin:
         may_see: Callable[[Credentials | None], bool],
         address: str,
         trial: TrialPages,
+        series: Callable[[], Sequence[Part]] = PROCESS.whole,
     ) -> None:
         """Makes the admin side of one replica.
 
@@ -69,6 +74,7 @@ class Admin:
           may_see: Tells whether credentials open more than health, readiness and the OpenAPI document.
           address: ``host:port`` of the game port, for whoever asks elsewhere.
           trial: Shows the trial.
+          series: Returns what this process has measured.
         """
         self._report = report
         self._sessions = sessions
@@ -76,6 +82,7 @@ class Admin:
         self._may_see = may_see
         self._address = address
         self._trial = trial
+        self._series = series
         self._pages = trial.by_path()
         self._document = orjson.dumps(openapi())
 
@@ -148,7 +155,7 @@ class Admin:
         return HttpReply(_OK if shown[wanted] else 503, orjson.dumps(shown))
 
     async def _status(self, request: HttpRequest) -> HttpReply:
-        report = self._report()
+        report = self._whole_report()
         return _json(report.as_dict() | {"sessions": sum(report.sessions.values()), "purposes": report.sessions})
 
     async def _node(self, peers: Peers | None) -> HttpReply:
@@ -187,12 +194,16 @@ class Admin:
         raise SessionUnknownError(f"no replica of this node holds session {session[:200]!r}{hint}")
 
     async def _node_report(self, peers: Peers | None) -> NodeReport:
-        reports, silent = [self._report()], []
+        reports, silent = [self._whole_report()], []
         for name, answer in (await _ask(peers, "/node")).items():
             theirs = _reports(answer)
             reports += theirs or []
             silent += [] if theirs else [name]
         return NodeReport(reports, silent)
+
+    def _whole_report(self) -> ReplicaReport:
+        """Returns what this replica says of itself, with what it has measured."""
+        return replace(self._report(), series=[document_of(part) for part in self._series()])
 
 
 def _page(path: str) -> str:

@@ -29,6 +29,7 @@ from app.agents.unroll import Unroll
 from app.config.root import ExperimentConfig
 from app.config.serving import ActorConfig, AgentConfig
 from app.errors import BadRequestError
+from app.metrics.here import record
 from app.models.model import Model
 from app.plugins import load_plugin
 from app.releases.statistics import Statistics
@@ -46,6 +47,7 @@ from deployments.alarm_sender import AlarmSender
 from deployments.error_pages import ErrorPages
 from deployments.league import WHOLE, Part, ReplicaLeague
 from deployments.league_pages import NO_LEAGUE
+from deployments.metric_pages import MetricPages
 from deployments.pacing import keep_pace
 from deployments.pusher import Pusher, linked_shards
 from deployments.recorders import Recorders
@@ -114,6 +116,7 @@ class AgentMaker:
             league=NO_LEAGUE if self.league is None else self.league.pages(),
             errors=ErrorPages(self._trial.errors),
             alarms=AlarmPages(self._trial.alarms),
+            metrics=MetricPages(self._trial.metrics),
         )
 
     def _record(self, session: SessionId, why: str) -> None:
@@ -215,7 +218,7 @@ class AgentMaker:
             unroll=self._unroll(name, session, purpose, log, learns=part.learns),
             report=report,
             board=board,
-            measure=self.reporter.measure,
+            measure=record,
             hyperparameters=part.hyperparameters,
         )
         if agent.model in self.models.released:

@@ -77,7 +77,6 @@ class Overseer:
             failed=lambda: any(task.done() for task in watched.tasks()),
             draining=lambda: table.draining,
             watchdog=self._watchdog,
-            measures=self._reporter.measures,
             stuck=watched.agents.stuck,
             releases=watched.agents.models.releases,
         )

@@ -7,7 +7,8 @@ from collections.abc import Callable
 
 from ray.exceptions import RayError
 
-from app.metrics.measures import Measures
+from app.metrics.here import PROCESS
+from app.metrics.registry import Part, Registry
 from app.metrics.reports import ReplicaReport
 from app.stores.metrics import Episode, Metrics
 
@@ -22,15 +23,13 @@ _log = logging.getLogger(__name__)
 class Reporter:
     """Collects finished episodes and counters, and sends their growth."""
 
-    def __init__(self, metrics: Metrics, counts: Counter[str]) -> None:
+    def __init__(self, metrics: Metrics, counts: Counter[str], registry: Registry = PROCESS) -> None:
         self._metrics = metrics
         self._counts = counts
         self._episodes: list[Episode] = []
         self._sent: Counter[str] = Counter()
         self._report: Callable[[], ReplicaReport] | None = None
-        self.measures = Measures()
-        """What agents have measured since the replica's start."""
-        self._unsent = Measures()
+        self._registry = registry
         self._sending: asyncio.Task[None] | None = None
         """The newest report, done or not."""
 
@@ -42,23 +41,15 @@ class Reporter:
         """Takes a finished episode."""
         self._episodes.append(episode)
 
-    def measure(self, name: str, value: float) -> None:
-        """Takes a number that an agent has measured; what is wrong with it is logged once."""
-        problem = self.measures.add(name, value)
-        if problem is not None:
-            _log.warning("%s", problem)
-        self._unsent.add(name, value)
-        if self.measures.dropped:
-            self._counts["measures_dropped"] = self.measures.dropped
-
     async def run(self) -> None:
         """Reports for as long as it runs."""
         heard_s = 0.0
         loop = asyncio.get_running_loop()
         while True:
             await asyncio.sleep(EVERY_S)
-            await self.flush()
-            if loop.time() - heard_s >= HEARD_EVERY_S:
+            speaks = loop.time() - heard_s >= HEARD_EVERY_S
+            await self.flush(measured=speaks)
+            if speaks:
                 heard_s = loop.time()
                 await self._speak()
 
@@ -77,31 +68,32 @@ class Reporter:
         if self._report is not None:
             await self._metrics.forget(self._report().replica)
 
-    async def flush(self) -> None:
-        """Sends what has changed; what could not be sent is sent the next time.
+    async def flush(self, *, measured: bool = True) -> None:
+        """Sends what has changed, and what was measured where that is wanted; what could not be sent is sent later.
 
         A report that is under way is waited for first, and outlives whoever waits for it: what the store has added up
         already would else be sent again.
         """
         if self._sending is not None:
             await asyncio.wait([self._sending])
-        self._sending = asyncio.create_task(self._send())
+        self._sending = asyncio.create_task(self._send(measured=measured))
         await asyncio.shield(self._sending)
 
-    async def _send(self) -> None:
+    async def _send(self, *, measured: bool) -> None:
+        if self._registry.dropped:
+            self._counts["measures_dropped"] = self._registry.dropped
         now = Counter(self._counts)
         growth = now - self._sent
         episodes, self._episodes = self._episodes, []
-        measures, self._unsent = self._unsent, Measures()
-        if not growth and not episodes and not measures:
+        parts: list[Part] = self._registry.growth() if measured else []
+        if not growth and not episodes and not parts:
             return
         try:
-            await self._metrics.report(episodes, growth, measures.as_dict())
+            await self._metrics.report(episodes, growth, parts)
         except RayError as error:
             _log.warning("the metric store does not answer: %s", error)
             self._episodes = episodes + self._episodes
-            measures.merge(self._unsent)
-            self._unsent = measures
+            self._registry.take_back(parts)
         else:
             self._sent = now
 

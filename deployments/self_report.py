@@ -1,10 +1,9 @@
 """Puts together what a replica says of itself."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
-from app.metrics.measures import Measures
 from app.metrics.reports import ReplicaReport
 from deployments.watchdog import Watchdog
 
@@ -60,7 +59,6 @@ class Parts:
     watchdog: Watchdog | None = None
     stuck: Callable[[], Sequence[str]] = list
     """Returns the calls of blocking agents that nobody waits for any more."""
-    measures: Measures = field(default_factory=Measures)
     releases: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
     """Returns how each model that follows the registry stands."""
 
@@ -96,7 +94,6 @@ class SelfReport:
             loop_lag_s=0.0 if watchdog is None else round(watchdog.state.lag_s, 6),
             loop_blocks=0 if watchdog is None else watchdog.state.blocks,
             counts=dict(parts.counts),
-            measures=parts.measures.as_dict(),
             versions=dict(parts.versions()),
             releases=parts.releases(),
             weights_age_s=dict(parts.weights_ages()),

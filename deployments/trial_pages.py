@@ -8,6 +8,7 @@ from app.wire.http import HttpReply, HttpRequest
 from deployments.alarm_pages import ALARMS, AlarmPages
 from deployments.error_pages import ERRORS, ErrorPages
 from deployments.league_pages import LEAGUE, OPPONENT, LeaguePages
+from deployments.metric_pages import NAMES, QUERY, MetricPages
 from deployments.weights_pages import WEIGHTS, WeightsPages
 
 Page = Callable[[HttpRequest], Awaitable[HttpReply]]
@@ -21,6 +22,7 @@ class TrialPages:
     league: LeaguePages
     errors: ErrorPages
     alarms: AlarmPages
+    metrics: MetricPages
 
     def by_path(self) -> Mapping[str, Page]:
         """Returns what answers each path; one that ends with ``/`` answers what begins with it."""
@@ -31,6 +33,8 @@ class TrialPages:
             OPPONENT: self.league.opponent,
             ERRORS: self.errors.show,
             ALARMS: self.alarms.show,
+            QUERY: self.metrics.query,
+            NAMES: self.metrics.names,
         }
 
     async def samples(self) -> list[Sample]:

@@ -4,7 +4,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import ClassVar, Final, cast
+from typing import ClassVar, Final, Protocol, cast
 
 from pydantic import BaseModel
 
@@ -21,7 +21,14 @@ from app.wire.trees import Tree
 NO_HYPERPARAMETERS: Final[Mapping[str, float]] = MappingProxyType({})
 
 
-def nowhere(name: str, value: float) -> None:
+class Measure(Protocol):
+    """Takes a number that somebody wants to see."""
+
+    def __call__(self, name: str, value: float, **labels: str) -> None:
+        """Takes one more value of a name and some labels, of which there are few."""
+
+
+def nowhere(name: str, value: float, **labels: str) -> None:
     """Lets a number go that nobody shows."""
 
 
@@ -41,9 +48,9 @@ class AgentContext:
     """Reports a finished episode: return and ticks."""
     board: Board
     """Values that the agents of the game share within a frame."""
-    measure: Callable[[str, float], None] = nowhere
-    """Reports a number under a name of the agent's choice, for operators: the service shows how many there were, their
-    sum, the smallest and the largest. Names are few, such as a config's; by default it goes nowhere."""
+    measure: Measure = nowhere
+    """Reports a number under a name and labels of the agent's choice, ``measure("damage", 3.0, weapon="axe")``: mean,
+    quantiles and so on are shown by label. Names and labels' values are few; by default it goes nowhere."""
     hyperparameters: Mapping[str, float] = field(default_factory=lambda: NO_HYPERPARAMETERS)
     """Numbers of the league's learning period that the game is played in, by name; none outside a league."""
 

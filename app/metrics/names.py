@@ -1,24 +1,9 @@
 """Every metric that the service exposes: name, kind, unit and meaning, declared here and nowhere else."""
 
-from dataclasses import dataclass
-from typing import Final, Literal
+from typing import Final
 
 from app.errors import error_codes
-
-Kind = Literal["counter", "gauge"]
-
-
-@dataclass(frozen=True, slots=True)
-class Metric:
-    """One family of samples."""
-
-    name: str
-    """As Prometheus sees it: its unit is part of it, and ``_total`` ends a counter's."""
-    kind: Kind
-    unit: str
-    """Unit of its values; ``1`` where they are counted."""
-    help: str
-
+from app.metrics.metric import Metric
 
 UP: Final = Metric(
     "sparring_replica_up", "gauge", "1", "1 for a replica of this node that answered, 0 for a silent one."
@@ -66,12 +51,17 @@ KEY_STEPS: Final = Metric("sparring_key_steps_total", "counter", "1", "Steps adm
 KEY_SESSIONS: Final = Metric("sparring_key_sessions", "gauge", "1", "Open sessions by access key.")
 KEY_REFUSALS: Final = Metric("sparring_key_refusals_total", "counter", "1", "Refused steps by access key and reason.")
 
-MEASURE_COUNT: Final = Metric("sparring_measure_count", "gauge", "1", "Values that agents have measured, by name.")
-MEASURE_SUM: Final = Metric("sparring_measure_sum", "gauge", "1", "Sum of what agents have measured, by name.")
-MEASURE_MIN: Final = Metric("sparring_measure_min", "gauge", "1", "Smallest value that agents have measured, by name.")
-MEASURE_MAX: Final = Metric("sparring_measure_max", "gauge", "1", "Largest value that agents have measured, by name.")
+MEASURE: Final = Metric(
+    "sparring_measure", "distribution", "1", "Values that the game's own code has measured, by name and its labels."
+)
+MEASURE_MIN: Final = Metric("sparring_measure_min", "gauge", "1", "Smallest value that was measured, by name.")
+MEASURE_MAX: Final = Metric("sparring_measure_max", "gauge", "1", "Largest value that was measured, by name.")
 MEASURE_NOT_FINITE: Final = Metric(
     "sparring_measure_not_finite_total", "counter", "1", "Measured values that were infinite or NaN, by name."
+)
+
+NOT_FINITE: Final = Metric(
+    "sparring_metric_not_finite_total", "counter", "1", "Values of our own metrics that were infinite or NaN, by name."
 )
 
 NODE_REPLICAS: Final = Metric("sparring_node_replicas", "gauge", "1", "Replicas on this node, silent ones included.")
@@ -85,8 +75,18 @@ LEAGUE_RATING: Final = Metric("sparring_league_rating", "gauge", "1", "Rating of
 LEAGUE_MATCHES: Final = Metric("sparring_league_matches_total", "counter", "1", "Matches by what became of them.")
 LEAGUE_OPEN: Final = Metric("sparring_league_matches_open", "gauge", "1", "Matches that have no result yet.")
 
+EPISODE_RETURN: Final = Metric(
+    "sparring_episode_return", "distribution", "1", "Returns of finished episodes, by purpose and agent."
+)
+EPISODE_TICKS: Final = Metric(
+    "sparring_episode_ticks", "distribution", "1", "Ticks of finished episodes, by purpose and agent."
+)
+
 METRICS: Final = tuple(value for value in list(globals().values()) if isinstance(value, Metric))
 """All of them, in the order in which they are exposed."""
+
+BY_NAME: Final = {metric.name: metric for metric in METRICS}
+"""The same by name."""
 
 _WHOLE: Final = {
     "starts": STARTS,

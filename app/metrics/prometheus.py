@@ -4,7 +4,8 @@ import math
 from collections.abc import Iterable, Mapping
 from typing import Final, NamedTuple
 
-from app.metrics.names import METRICS, Metric
+from app.metrics.metric import Metric
+from app.metrics.names import METRICS
 
 CONTENT_TYPE: Final = b"text/plain; version=0.0.4; charset=utf-8"
 
@@ -15,23 +16,35 @@ class Sample(NamedTuple):
     metric: Metric
     labels: Mapping[str, str]
     value: float
+    suffix: str = ""
+    """Behind the metric's name, such as ``_sum``."""
+
+
+_ORDER: Final = {metric.name: place for place, metric in enumerate(METRICS)}
 
 
 def exposition(samples: Iterable[Sample]) -> bytes:
     """Returns the text of the samples: families in the order of their declaration, each with its help and kind."""
-    families: dict[Metric, list[Sample]] = {}
+    families: dict[str, list[Sample]] = {}
     for sample in samples:
-        families.setdefault(sample.metric, []).append(sample)
+        families.setdefault(sample.metric.name, []).append(sample)
     lines: list[str] = []
-    for metric in sorted(families, key=METRICS.index):
-        lines += [f"# HELP {metric.name} {_escaped_help(metric.help)}", f"# TYPE {metric.name} {metric.kind}"]
-        lines += [_line(sample) for sample in families[metric]]
+    for name in sorted(families, key=_ORDER.__getitem__):
+        metric = families[name][0].metric
+        lines += [f"# HELP {name} {_escaped_help(metric.help)}", f"# TYPE {name} {_type(metric)}"]
+        lines += [_line(sample) for sample in families[name]]
     return "".join(f"{line}\n" for line in lines).encode()
 
 
 def _line(sample: Sample) -> str:
     labels = ",".join(f'{name}="{_escaped_value(value)}"' for name, value in sample.labels.items())
-    return f"{sample.metric.name}{{{labels}}} {_number(sample.value)}"
+    return f"{sample.metric.name}{sample.suffix}{{{labels}}} {_number(sample.value)}"
+
+
+def _type(metric: Metric) -> str:
+    if metric.kind != "distribution":
+        return metric.kind
+    return "histogram" if metric.bounds else "summary"
 
 
 def _escaped_help(text: str) -> str:

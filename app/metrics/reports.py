@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field, fields
 from typing import Any, Final
 
 from app.metrics import names
-from app.metrics.measures import Measures
+from app.metrics.documents import merged, samples_of
 from app.metrics.prometheus import Sample
 from app.types import Version
 
@@ -46,8 +46,8 @@ class ReplicaReport:
     loop_blocks: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     """Counters since its start."""
-    measures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What agents have measured since its start; see ``app.metrics.measures``."""
+    series: Sequence[Mapping[str, Any]] = ()
+    """What was measured since its start, where that is asked for; see ``app.metrics.documents``."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """``generation.number`` of each local model's weights."""
     weights_age_s: Mapping[str, float | None] = field(default_factory=dict)
@@ -89,12 +89,9 @@ class NodeReport:
         """Returns the sum of all counters; those of a replica that is gone are no longer in it."""
         return sum((Counter(report.counts) for report in self.replicas), Counter())
 
-    def measures(self) -> dict[str, dict[str, Any]]:
-        """Returns what the agents of all replicas have measured, counts and sums added up."""
-        measures = Measures()
-        for report in self.replicas:
-            measures.merge(Measures.parse(report.measures))
-        return measures.as_dict()
+    def series(self) -> list[dict[str, Any]]:
+        """Returns what all replicas have measured, counts and sums added up."""
+        return merged(one for report in self.replicas for one in report.series)
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the report as a JSON object."""
@@ -104,7 +101,7 @@ class NodeReport:
             "sessions": sum(sum(report.sessions.values()) for report in self.replicas),
             "connections": sum(report.open_connections for report in self.replicas),
             "counts": dict(self.counts()),
-            "measures": self.measures(),
+            "series": self.series(),
         }
 
     def samples(self) -> list[Sample]:
@@ -140,8 +137,8 @@ def replica_samples(report: ReplicaReport) -> Iterable[Sample]:
     for key, number in report.counts.items():
         metric, labels = names.counted(key)
         yield Sample(metric, own | labels, number)
-    for name, measure in report.measures.items():
-        yield from _measure_samples(own | {"name": name}, measure)
+    for series in report.series:
+        yield from samples_of(series, own)
     for event, number in report.connections.items():
         yield Sample(names.CONNECTIONS_TOTAL, own | {"event": event}, number)
     for key, usage in report.usage.items():
@@ -157,16 +154,6 @@ def _weights_samples(own: dict[str, str], report: ReplicaReport) -> Iterable[Sam
     for model, age_s in report.weights_age_s.items():
         if age_s is not None:
             yield Sample(names.WEIGHTS_AGE, own | {"model": model}, age_s)
-
-
-def _measure_samples(own: Mapping[str, str], measure: Mapping[str, Any]) -> Iterable[Sample]:
-    """Returns what agents have measured under one name; bounds are there once there is a value."""
-    yield Sample(names.MEASURE_COUNT, own, measure["count"])
-    yield Sample(names.MEASURE_SUM, own, measure["sum"])
-    yield Sample(names.MEASURE_NOT_FINITE, own, measure["not_finite"])
-    for metric, bound in ((names.MEASURE_MIN, measure["min"]), (names.MEASURE_MAX, measure["max"])):
-        if bound is not None:
-            yield Sample(metric, own, bound)
 
 
 def _key_samples(own: Mapping[str, str], usage: Mapping[str, int]) -> Iterable[Sample]:

@@ -1,14 +1,21 @@
 """What the ring does, as one place sees it: finished episodes and ticks of all replicas, updates of the trainer."""
 
+import logging
+import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from types import MappingProxyType
+from functools import cache
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
-from app.metrics.measures import Measures
-from app.metrics.reports import ReplicaReport
+from app.errors import NotFoundError
+from app.metrics import names
+from app.metrics.metric import Metric
+from app.metrics.query import MetricQuery
+from app.metrics.registry import Part
+from app.metrics.reports import ReplicaReport, replica_samples
+from app.metrics.table import TRAINER, SeriesTable
 from app.stores.host import StoreHandle
 from app.types import Purpose
 
@@ -19,10 +26,12 @@ EPISODES_KEPT: Final = 10_000
 """Newest finished episodes of each purpose."""
 REPLICAS_KEPT_S: Final = 60.0
 """Seconds for which a replica is shown that is no longer heard of; one that ends in order is forgotten at once."""
-NONE: Final[Mapping[str, Mapping[str, Any]]] = MappingProxyType({})
-"""No measures."""
+LEARNER: Final = "learner/"
+"""Begins the names of what a trainer's updates tell."""
 UPDATES_KEPT: Final = 10_000
 """Newest updates; a reader that comes more seldom misses the oldest, and can tell from their numbers."""
+
+_log = logging.getLogger(__name__)
 
 
 class Episode(NamedTuple):
@@ -78,56 +87,101 @@ class Service(NamedTuple):
     counts: Mapping[str, int]
     """Counters of all replicas that there ever were, since the store's start."""
     replicas: Sequence[Heard]
-    measures: Mapping[str, Mapping[str, Any]]
-    """What agents have measured, of all replicas that there ever were; see ``app.metrics.measures``."""
+
+
+class MetricAnswer(NamedTuple):
+    """What became of a query."""
+
+    series: list[dict[str, Any]]
+    unknown: str | None = None
+    """Why there is no such metric; None where there is."""
 
 
 class MetricStore:
     """Adds up what replicas and trainers report."""
 
-    def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(
+        self, clock: Callable[[], float] = time.monotonic, unix_clock: Callable[[], float] = time.time
+    ) -> None:
         self._clock = clock
+        self._unix_clock = unix_clock
         self._episodes: dict[Purpose, deque[Episode]] = {p: deque(maxlen=EPISODES_KEPT) for p in Purpose}
         self._updates: dict[str, deque[Update]] = {}
         """By trainer."""
         self._counts: Counter[str] = Counter()
-        self._measures = Measures()
+        self._series = SeriesTable()
+        self._not_finite: set[tuple[str, str]] = set()
+        """Trainers and names of metrics that were told of as not finite."""
         self._failures: dict[str, str] = {}
         self._heard: dict[str, tuple[float, ReplicaReport]] = {}
 
     async def start(self) -> None:
         """Does nothing: this store only answers."""
 
-    async def report(
-        self, episodes: Sequence[Episode], counts: Mapping[str, int], measures: Mapping[str, Mapping[str, Any]] = NONE
-    ) -> None:
-        """Takes a replica's finished episodes, the growth of its counters and the measures since its last report."""
+    async def report(self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part] = ()) -> None:
+        """Takes a replica's finished episodes, the growth of its counters, and what was measured since last time."""
+        now_s = self._unix_clock()
         for episode in episodes:
             self._episodes[episode.purpose].append(episode)
             self._counts[f"episodes_{episode.purpose}"] += 1
+            labels = {"purpose": str(episode.purpose), "agent": episode.agent}
+            self._series.add(names.EPISODE_RETURN, labels, episode.returned, now_s)
+            self._series.add(names.EPISODE_TICKS, labels, episode.ticks, now_s)
         self._counts.update(counts)
-        self._measures.merge(Measures.parse(measures))
+        self._series.play(self._counts["ticks_train"])
+        for key, growth in counts.items():
+            metric, labels = names.counted(key)
+            self._series.add(metric, labels, growth, now_s)
+        self._series.merge(parts, now_s)
+
+    async def measure(self, parts: Sequence[Part]) -> None:
+        """Takes what a process without episodes has measured since its last report."""
+        self._series.merge(parts, self._unix_clock())
+
+    async def query(self, query: MetricQuery) -> MetricAnswer:
+        """Returns the series that answer a query."""
+        try:
+            return MetricAnswer(self._series.query(query, self._unix_clock()))
+        except NotFoundError as error:  # As a value: an actor's error comes with its traceback as text.
+            return MetricAnswer([], str(error))
+
+    async def metric_names(self) -> list[dict[str, Any]]:
+        """Returns each metric with unit, kind, help and the names of its labels."""
+        return self._series.names()
 
     async def hear(self, replica: ReplicaReport) -> None:
         """Takes what a replica says of itself."""
         self._heard[replica.replica] = (self._clock(), replica)
+        now_s = self._unix_clock()
+        for metric, labels, value, _ in replica_samples(replica):
+            if metric.kind == "gauge":  # Its counters come as growth.
+                self._series.add(metric, labels, value, now_s)
 
     async def forget(self, replica: str) -> None:
         """Forgets a replica that has ended."""
         self._heard.pop(replica, None)
+        self._series.forget("replica", replica)
 
     async def service(self) -> Service:
         """Returns the counters, and the replicas that were heard of not long ago."""
         now_s = self._clock()
-        self._heard = {name: heard for name, heard in self._heard.items() if now_s - heard[0] <= REPLICAS_KEPT_S}
+        for name, (at_s, _) in list(self._heard.items()):
+            if now_s - at_s > REPLICAS_KEPT_S:
+                await self.forget(name)
         heard = [Heard(report, now_s - at_s) for at_s, report in self._heard.values()]
-        return Service(dict(self._counts), heard, self._measures.as_dict())
+        return Service(dict(self._counts), heard)
 
     async def update(self, update: Update) -> None:
         """Takes an update of a trainer."""
         if update.trainer not in self._updates:
             self._updates[update.trainer] = deque(maxlen=UPDATES_KEPT)
         self._updates[update.trainer].append(update)
+        self._series.advance(update.trainer, update.number)
+        now_s = self._unix_clock()
+        for name, value in update.metrics.items():
+            self._series.add(_learned(name), {TRAINER: update.trainer}, value, now_s)
+            if not math.isfinite(value):
+                self._tell_not_finite(update, name, value)
 
     async def begin(self, trainer: str) -> None:
         """Forgets a trainer's updates of an earlier training run, and expects new ones."""
@@ -174,10 +228,23 @@ class MetricStore:
             live=bool(self._updates) and all(self._updates.values()),
         )
 
+    def _tell_not_finite(self, update: Update, name: str, value: float) -> None:
+        """Logs the first value of a name that is not finite; the series counts all."""
+        if (update.trainer, name) not in self._not_finite:
+            self._not_finite.add((update.trainer, name))
+            _log.warning("%s of trainer %s is %s at update %d", name, update.trainer, value, update.number)
+
     def _of(self, trainer: str | None) -> list[Update]:
         if trainer is not None:
             return list(self._updates.get(trainer, ()))
         return [update for updates in self._updates.values() for update in updates]
+
+
+@cache
+def _learned(name: str) -> Metric:
+    """Returns the metric of what a trainer's updates tell under a name."""
+    unit = "s" if name.endswith("_s") else "1"
+    return Metric(LEARNER + name, "distribution", unit, f"{name} of a trainer's updates.")
 
 
 class Metrics:
@@ -187,10 +254,40 @@ class Metrics:
         self._handle = handle
 
     def report(
-        self, episodes: Sequence[Episode], counts: Mapping[str, int], measures: Mapping[str, Mapping[str, Any]] = NONE
+        self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part] = ()
     ) -> "ray.ObjectRef[Any]":
         """Sends a replica's growth since its last report."""
-        return self._handle.call("report", episodes, counts, dict(measures))
+        return self._handle.call("report", episodes, counts, list(parts))
+
+    def measure(self, parts: Sequence[Part]) -> "ray.ObjectRef[Any]":
+        """Sends what another process has measured since its last report."""
+        return self._handle.call("measure", list(parts))
+
+    async def query(self, query: MetricQuery) -> list[dict[str, Any]]:
+        """Returns the series that answer a query.
+
+        Raises:
+          NotFoundError: There is no such metric; the message names those that there are.
+          ray.exceptions.RayError: The store does not answer.
+        """
+        return _series_of(await self._handle.call("query", query))
+
+    async def names(self) -> list[dict[str, Any]]:
+        """Returns each metric with unit, kind, help and the names of its labels, as JSON objects."""
+        return cast("list[dict[str, Any]]", await self._handle.call("metric_names"))
+
+    def query_now(self, query: MetricQuery, timeout_s: float = 30.0) -> list[dict[str, Any]]:
+        """Returns what ``query`` does, for code without an event loop.
+
+        Raises:
+          NotFoundError: There is no such metric; the message names those that there are.
+          ray.exceptions.RayError: The store does not answer in time.
+        """
+        return _series_of(self._handle.get("query", query, timeout_s=timeout_s))
+
+    def names_now(self, timeout_s: float = 30.0) -> list[dict[str, Any]]:
+        """Returns what ``names`` does, for code without an event loop."""
+        return cast("list[dict[str, Any]]", self._handle.get("metric_names", timeout_s=timeout_s))
 
     def hear(self, replica: ReplicaReport) -> "ray.ObjectRef[Any]":
         """Sends what a replica says of itself."""
@@ -239,3 +336,9 @@ class Metrics:
     def progress(self, games: int, trainer: str | None = None, agents: Collection[str] | None = None) -> Progress:
         """Returns the present state; see ``MetricStore``."""
         return cast("Progress", self._handle.get("progress", games, trainer, agents))
+
+
+def _series_of(answer: MetricAnswer) -> list[dict[str, Any]]:
+    if answer.unknown is not None:
+        raise NotFoundError(answer.unknown)
+    return answer.series

@@ -46,6 +46,9 @@ class Operation:
     """Whether it needs an administrator's key where keys are configured."""
 
 
+_NUMBER: Final[Schema] = {"type": ["number", "null"]}
+
+
 def _object(**properties: Schema) -> Schema:
     return {"type": "object", "properties": properties}
 
@@ -91,6 +94,14 @@ _ERRORS: Final = (
     Parameter("process", "query", TEXT, "Begin of the name of the process."),
     Parameter("session", "query", TEXT, "Of this session alone."),
     Parameter("traceback", "query", {"type": "string", "enum": ["0", "1"]}, "1 for tracebacks."),
+)
+_QUERY: Final = (
+    Parameter("name", "query", TEXT, "Name of the metric."),
+    Parameter("label.K", "query", TEXT, "Value that label K must have; for each label that is to be fixed."),
+    Parameter("by", "query", TEXT, "Labels that make groups, with commas; empty for one group. Without: no groups."),
+    Parameter("reduce", "query", TEXT, "What is wanted, with commas: mean, sum, rate, p99, histogram and so on."),
+    Parameter("window_s", "query", {"type": "number"}, "Seconds to look back; without it, since the start."),
+    Parameter("axis", "query", {"enum": ["time", "step", "samples"]}, "What the points' first numbers are."),
 )
 _ITEM: Final = _object(
     session=TEXT,
@@ -155,6 +166,14 @@ OPERATIONS: Final = (
         "get", "/metrics", "metrics", "Returns the node's metrics in Prometheus' text format.", TEXT,
         media="text/plain", guarded=True,
     ),
+    Operation(
+        "get", "/metrics/query", "metricsQuery", "Returns series of the whole trial: figures, and points over time.",
+        _ref("Series"), parameters=_QUERY, guarded=True,
+    ),
+    Operation(
+        "get", "/metrics/names", "metricsNames", "Lists the metrics of the whole trial.", _ref("MetricNames"),
+        guarded=True,
+    ),
     Operation("get", "/openapi.json", "openapi", "Returns this document.", {"type": "object"}, refused=False),
 )  # fmt: skip
 """Everything that the game port serves over HTTP, and Serve's port as well."""
@@ -163,18 +182,20 @@ _COUNTS: Final[Schema] = {"type": "object", "additionalProperties": WHOLE}
 _TEXTS: Final[Schema] = {"type": "array", "items": TEXT}
 _DEGRADED: Final[Schema] = {"type": ["string", "null"], "description": "What keeps the event loop from running."}
 _STUCK: Final[Schema] = {**_TEXTS, "description": "Calls of blocking agents that nobody waits for any more."}
-_MEASURES: Final[Schema] = {
-    "type": "object",
-    "additionalProperties": _object(
-        count=WHOLE, sum={"type": "number"}, min={"type": ["number", "null"]}, max={"type": ["number", "null"]},
-        not_finite=WHOLE,
+_MEASURED: Final[Schema] = {
+    "type": "array",
+    "items": _object(
+        name=TEXT, kind=TEXT, unit=TEXT, labels={"type": "object", "additionalProperties": TEXT}, count=WHOLE,
+        sum={"type": "number"}, min=_NUMBER, max=_NUMBER, last=_NUMBER, not_finite=WHOLE,
+        quantiles={"type": "array", "items": _NUMBER, "description": "Those of the ranks 0.5, 0.9 and 0.99."},
+        buckets={"type": "array", "items": WHOLE},
     ),
-    "description": "What agents have measured, by name.",
+    "description": "What was measured, by name and labels.",
 }  # fmt: skip
 _REPLICA: Final = _object(
     replica=TEXT, actor=TEXT, application=TEXT, host=TEXT, port=WHOLE, pid=WHOLE,
     healthy={"type": "boolean"}, ready={"type": "boolean"}, degraded=_DEGRADED,
-    stuck=_STUCK, measures=_MEASURES,
+    stuck=_STUCK, series=_MEASURED,
     sessions={**_COUNTS, "description": "Open sessions by purpose."}, open_connections=WHOLE,
     connections=_COUNTS, keys={"type": "object"}, usage={"type": "object", "additionalProperties": _COUNTS},
     loop_lag_s={"type": "number"}, loop_blocks=WHOLE, counts=_COUNTS,
@@ -212,8 +233,19 @@ _SCHEMAS: Final[dict[str, Schema]] = {
     "Status": _object(**_REPLICA["properties"] | {"sessions": WHOLE, "purposes": _COUNTS}),
     "Node": _object(
         replicas={"type": "array", "items": _ref("Replica")}, silent=_TEXTS, sessions=WHOLE, connections=WHOLE,
-        counts=_COUNTS, measures=_MEASURES,
+        counts=_COUNTS, series=_MEASURED,
     ),
+    "Series": _object(series={"type": "array", "items": _object(
+        name=TEXT, unit=TEXT, kind=TEXT, labels={"type": "object", "additionalProperties": TEXT},
+        values={"type": "object", "additionalProperties": _NUMBER},
+        points={"type": "array", "items": {"type": "array", "items": {"type": "number"}}},
+        histogram=_object(
+            edges={"type": "array", "items": {"type": "number"}}, counts={"type": "array", "items": WHOLE}
+        ),
+    )}),
+    "MetricNames": _object(metrics={"type": "array", "items": _object(
+        name=TEXT, unit=TEXT, kind=TEXT, help=TEXT, labels=_TEXTS,
+    )}),
     "Weights": _object(models={"type": "object", "additionalProperties": _WEIGHTS}),
     "Alarms": _object(alarms={"type": "array", "items": _ALARM}, forgotten=WHOLE),
     "League": _object(

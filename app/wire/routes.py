@@ -23,6 +23,8 @@ ROUTES: Final[dict[str, tuple[str, ...]]] = {
     "/league/opponent": _SHOWN,
     "/errors": _SHOWN,
     "/metrics": _SHOWN,
+    "/metrics/query": _SHOWN,
+    "/metrics/names": _SHOWN,
     "/openapi.json": _SHOWN,
     "/ws": ("GET",),
 }

@@ -75,7 +75,6 @@ def status_of(namespace: str, applications: Sequence[Application]) -> TrialStatu
             ports=trial.directory.ports(),
             replicas=sorted(service.replicas, key=lambda heard: (heard.report.actor, heard.report.replica)),
             counts=service.counts,
-            measures=service.measures,
             weights={model: None if version is None else str(version) for model, version in weights.items()},
             weights_age_s=ages_s(store, ASK_S),
             applications=belonging(namespace, applications, service.replicas),

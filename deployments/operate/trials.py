@@ -42,8 +42,6 @@ class TrialStatus:
     applications: Sequence[Application] = ()
     problem: str | None = None
     """Why something is missing above."""
-    measures: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    """What agents have measured in all replicas that there ever were."""
     releases: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """How each model stands that follows the registry."""
 
@@ -73,7 +71,6 @@ class TrialStatus:
             },
             "sessions": self.sessions,
             "counts": dict(self.counts),
-            "measures": {name: dict(measure) for name, measure in self.measures.items()},
             "weights": dict(self.weights),
             "weights_age_s": {model: None if a is None else round(a, 1) for model, a in self.weights_age_s.items()},
             "releases": {model: dict(release) for model, release in self.releases.items()},

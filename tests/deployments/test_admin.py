@@ -12,7 +12,11 @@ import orjson
 import pytest
 
 from app.errors import BadRequestError, SessionUnknownError, StepError, UnauthorizedError
+from app.metrics import names
+from app.metrics.query import MetricQuery
+from app.metrics.registry import Registry
 from app.metrics.reports import ReplicaReport
+from app.metrics.table import SeriesTable
 from app.sessions.directory import Replica
 from app.sessions.listing import SessionList
 from app.stores.alarms import AlarmStore
@@ -28,6 +32,7 @@ from deployments.error_pages import ErrorPages
 from deployments.links import SECRET_HEADER
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Connections, HttpOnly
+from deployments.metric_pages import MetricPages
 from deployments.node import NodePeers
 from deployments.trial_pages import TrialPages
 from deployments.weights_pages import WeightsPages
@@ -74,8 +79,24 @@ def admin(
         league=league_pages(Asked()),
         errors=ErrorPages(ErrorStore(10)),
         alarms=AlarmPages(AlarmStore()),
+        metrics=MetricPages(Measured()),
     )
-    return Admin(lambda: report(name, len(sessions), **changes), shown, peers, may_see, "10.0.0.1:36390", pages)
+    own = report(name, len(sessions), **changes)
+    return Admin(lambda: own, shown, peers, may_see, "10.0.0.1:36390", pages, Registry().whole)
+
+
+class Measured:
+    """A metric store with one metric."""
+
+    def __init__(self) -> None:
+        self._table = SeriesTable()
+        self._table.add(names.STARTS, {}, 3, 0.0)
+
+    async def query(self, query: MetricQuery) -> list[dict[str, Any]]:
+        return self._table.query(query, 1.0)
+
+    async def names(self) -> list[dict[str, Any]]:
+        return self._table.names()
 
 
 def filled(path: str) -> str:
@@ -166,7 +187,7 @@ async def test_every_get_of_the_document_is_served_and_answers_as_it_says() -> N
     gets = [operation for operation in OPERATIONS if operation.method == "get"]
     assert {get.path for get in gets} == {path for path, methods in ROUTES.items() if "HEAD" in methods}
     for operation in gets:
-        reply = await one.show(get(filled(operation.path)))
+        reply = await one.show(get(filled(operation.path), name="sparring_starts_total"))
         assert reply.status == 200
         assert reply.content_type.decode().startswith(operation.media)
         if operation.media == "application/json":
@@ -181,7 +202,7 @@ async def test_with_keys_only_health_and_the_document_are_open() -> None:
     guarded = admin("one", "a", may_see=may_see)
     for operation in (o for o in OPERATIONS if o.method == "get"):
         path = filled(operation.path)
-        assert (await guarded.show(get(path, key="operator"))).status == 200
+        assert (await guarded.show(get(path, key="operator", name="sparring_starts_total"))).status == 200
         if operation.guarded:
             with pytest.raises(UnauthorizedError):
                 await guarded.show(get(path))
@@ -189,7 +210,7 @@ async def test_with_keys_only_health_and_the_document_are_open() -> None:
                 await guarded.show(get(path, key="player"))
         else:
             assert (await guarded.show(get(path))).status == 200
-        assert (await guarded.show_peer(get(path))).status == 200
+        assert (await guarded.show_peer(get(path, name="sparring_starts_total"))).status == 200
 
 
 def test_serves_port_sends_on_to_the_nodes_own() -> None:

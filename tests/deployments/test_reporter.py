@@ -1,11 +1,12 @@
 import asyncio
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, cast
 
 import pytest
 from ray.exceptions import RayActorError
 
+from app.metrics.registry import Part, Registry
 from app.stores.metrics import Episode
 from app.types import Purpose
 from deployments import reporter as module
@@ -21,24 +22,25 @@ class SlowStore:
     def __init__(self) -> None:
         self.counts: Counter[str] = Counter()
         self.episodes: list[Episode] = []
-        self.measures: list[Mapping[str, Any]] = []
+        self.parts: list[Part] = []
         self.told = asyncio.Event()
         self.may_answer = asyncio.Event()
         self.is_away = False
 
-    async def report(self, episodes: Sequence[Episode], counts: Mapping[str, int], measures: Mapping[str, Any]) -> None:
+    async def report(self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part]) -> None:
         if self.is_away:
             raise RayActorError
         self.episodes += episodes
         self.counts.update(counts)
-        self.measures.append(measures)
+        self.parts += parts
         self.told.set()
         await self.may_answer.wait()
 
 
-def reporter(store: SlowStore) -> tuple[Reporter, Counter[str]]:
+def reporter(store: SlowStore) -> tuple[Reporter, Counter[str], Registry]:
     counts: Counter[str] = Counter()
-    return Reporter(cast("Metrics", store), counts), counts
+    registry = Registry()
+    return Reporter(cast("Metrics", store), counts, registry), counts, registry
 
 
 def finished(number: int) -> Episode:
@@ -48,10 +50,10 @@ def finished(number: int) -> Episode:
 async def test_what_is_under_way_as_the_reporter_is_stopped_is_told_once(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(module, "EVERY_S", 0.0)
     store = SlowStore()
-    one, counts = reporter(store)
+    one, counts, registry = reporter(store)
     counts["games_handed_on"] = 49
     one.episode(finished(1))
-    one.measure("health", 2.0)
+    registry.record("health", 2.0)
     running = asyncio.create_task(one.run())
     await asyncio.wait_for(store.told.wait(), 10)
     running.cancel()
@@ -63,23 +65,23 @@ async def test_what_is_under_way_as_the_reporter_is_stopped_is_told_once(monkeyp
     await asyncio.wait_for(leaving, 10)
     assert store.counts == {"games_handed_on": 100}
     assert store.episodes == [finished(1), finished(2)]
-    assert [measured["health"]["count"] for measured in store.measures if measured] == [1]
+    assert [part.summary.count for part in store.parts] == [1]
 
 
 async def test_what_a_store_that_is_away_did_not_take_is_told_when_it_is_back() -> None:
     store = SlowStore()
     store.may_answer.set()
     store.is_away = True
-    one, counts = reporter(store)
+    one, counts, registry = reporter(store)
     counts["starts"] = 3
     one.episode(finished(1))
-    one.measure("health", 2.0)
+    registry.record("health", 2.0)
     await one.flush()
     store.is_away = False
     one.episode(finished(2))
-    one.measure("health", 3.0)
+    registry.record("health", 3.0)
     await one.flush()
     await one.flush()
     assert store.counts == {"starts": 3}
     assert store.episodes == [finished(1), finished(2)]
-    assert [(measured["health"]["count"], measured["health"]["sum"]) for measured in store.measures] == [(2, 5.0)]
+    assert [(part.summary.count, part.summary.sum) for part in store.parts] == [(2, 5.0)]

@@ -1,13 +1,14 @@
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 import orjson
 import pytest
 
-from app.metrics.measures import Measures
+from app.metrics.documents import document_of
 from app.metrics.prometheus import exposition
+from app.metrics.registry import Registry
 from app.metrics.reports import NodeReport, ReplicaReport
 
 from .test_prometheus import parsed
@@ -21,7 +22,9 @@ TWO = replace(ONE, replica="two", counts={"ticks_train": 11}, degraded="blocked 
 
 
 def test_a_report_survives_json_and_fields_that_it_does_not_know() -> None:
-    assert ReplicaReport.parse(orjson.loads(orjson.dumps(ONE.as_dict())) | {"from_the_future": 1}) == ONE
+    assert ReplicaReport.parse(orjson.loads(orjson.dumps(ONE.as_dict())) | {"from_the_future": 1}) == replace(
+        ONE, series=[]
+    )
 
 
 def test_what_lacks_a_field_is_no_report() -> None:
@@ -67,26 +70,29 @@ def test_connections_and_keys_are_counted() -> None:
     assert sum(found["sparring_connections_total"].values()) == 5
 
 
-def measures(*values: float) -> Mapping[str, Mapping[str, Any]]:
-    measured = Measures()
+def measured(*values: float) -> Sequence[Mapping[str, Any]]:
+    registry = Registry()
     for value in values:
-        measured.add("episode/ticks", value)
-    return measured.as_dict()
+        registry.record("episode/ticks", value, map="desert")
+    return [document_of(part) for part in registry.whole()]
 
 
 def test_measures_are_labelled_by_name_and_added_up_for_the_node() -> None:
-    node = NodeReport([replace(ONE, measures=measures(1, 5)), replace(TWO, measures=measures(-1, math.inf))])
+    node = NodeReport([replace(ONE, series=measured(1, 5)), replace(TWO, series=measured(-1, math.inf))])
     total = {"count": 3, "sum": 5.0, "min": -1, "max": 5, "not_finite": 1}
-    assert orjson.loads(orjson.dumps(node.as_dict()))["measures"] == {"episode/ticks": total}
+    one_series = {"name": "episode/ticks", "kind": "distribution", "unit": "1", "labels": {"map": "desert"}}
+    assert orjson.loads(orjson.dumps(node.as_dict()))["series"] == [one_series | total]
     found = parsed(exposition(node.samples()))
-    one = (("actor", "main"), ("name", "episode/ticks"), ("replica", "one"))
+    one = (("actor", "main"), ("map", "desert"), ("name", "episode/ticks"), ("replica", "one"))
     assert [found[f"sparring_measure_{what}"][one] for what in ("count", "sum", "min", "max")] == [2, 6, 1, 5]
     assert sum(found["sparring_measure_count"].values()) == 3
     assert sum(found["sparring_measure_not_finite_total"].values()) == 1
+    median = tuple(sorted((*one, ("quantile", "0.5"))))
+    assert found["sparring_measure"][median] == 3
 
 
 def test_a_measure_without_a_finite_value_has_no_bounds() -> None:
-    found = parsed(exposition(NodeReport([replace(ONE, measures=measures(math.nan))]).samples()))
+    found = parsed(exposition(NodeReport([replace(ONE, series=measured(math.nan))]).samples()))
     assert list(found["sparring_measure_sum"].values()) == [0]
     assert "sparring_measure_min" not in found
 

@@ -3,7 +3,8 @@ import pickle
 
 import pytest
 
-from app.metrics.measures import Measures
+from app.metrics.query import MetricQuery
+from app.metrics.registry import Registry
 from app.metrics.reports import ReplicaReport
 from app.stores.metrics import EPISODES_KEPT, REPLICAS_KEPT_S, UPDATES_KEPT, Episode, MetricStore, Update
 from app.types import Purpose
@@ -104,15 +105,54 @@ async def test_the_services_counters_outlive_its_replicas() -> None:
     await store.report([], {"starts": 2})
     await store.hear(report("gone", 1))
     await store.forget("gone")
-    assert await store.service() == ({"starts": 2}, [], {})
+    assert await store.service() == ({"starts": 2}, [])
 
 
 async def test_measures_of_many_replicas_add_up_and_outlive_them() -> None:
     store = MetricStore()
     for values in ((1.0, 5.0), (-2.0,), (math.nan,)):
-        measures = Measures()
+        registry = Registry()
         for value in values:
-            measures.add("reward", value)
-        await store.report([], {}, pickle.loads(pickle.dumps(measures.as_dict())))  # noqa: S301  # As Ray does.
-    told = (await store.service()).measures
-    assert told == {"reward": {"count": 3, "sum": 4.0, "min": -2.0, "max": 5.0, "not_finite": 1}}
+            registry.record("reward", value, map="desert")
+        await store.report([], {}, pickle.loads(pickle.dumps(registry.growth())))  # noqa: S301  # As Ray does.
+    wanted = ("count", "sum", "min", "max", "p50", "not_finite")
+    answer = await store.query(MetricQuery("reward", {"map": "desert"}, reduce=wanted))
+    assert list(answer.series[0]["values"].values()) == [3, 4.0, -2.0, 5.0, 1.0, 1]
+
+
+async def test_what_replicas_and_trainers_tell_is_asked_for_by_label() -> None:
+    store = MetricStore(unix_clock=lambda: 1_000.0)
+    await store.report([Episode(Purpose.TRAIN, 3.0, 7, "a"), Episode(Purpose.TRAIN, 5.0, 9, "b")], {"overloaded": 2})
+    await store.update(Update(12, 0.0, {"kl": 0.5}, "main"))
+    await store.hear(report("one", 4))
+    await store.hear(report("two", 6))
+
+    async def value(name: str, reduction: str, **labels: str) -> float:
+        answer = await store.query(MetricQuery(name, labels, by=(), reduce=(reduction,)))
+        return float(answer.series[0]["values"][reduction])
+
+    assert await value("sparring_episode_return", "mean") == 4.0
+    assert await value("sparring_episode_return", "mean", agent="b") == 5.0
+    assert await value("sparring_errors_total", "sum", code="overloaded") == 2
+    assert await value("learner/kl", "last", trainer="main") == 0.5
+    assert await value("sparring_sessions", "total") == 10
+    await store.forget("one")
+    assert await value("sparring_sessions", "total") == 6
+
+
+async def test_a_metric_that_is_not_known_is_answered_by_those_that_are() -> None:
+    store = MetricStore()
+    assert (await store.query(MetricQuery("nothing"))).unknown == (
+        "metric 'nothing' has no series; nothing was measured yet"
+    )
+    await store.report([], {"starts": 1})
+    assert "known are sparring_starts_total" in str((await store.query(MetricQuery("nothing"))).unknown)
+
+
+async def test_a_loss_that_is_not_finite_is_told_once_with_its_update(caplog: pytest.LogCaptureFixture) -> None:
+    store = MetricStore()
+    for number in (7, 8):
+        await store.update(Update(number, 0.0, {"loss": math.nan}, "main"))
+    assert caplog.messages == ["loss of trainer main is nan at update 7"]
+    answer = await store.query(MetricQuery("learner/loss", reduce=("not_finite", "mean")))
+    assert answer.series[0]["values"] == {"not_finite": 2, "mean": None}

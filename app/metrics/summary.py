@@ -1,0 +1,160 @@
+"""What many values say together, such that two summaries merge into that of all values."""
+
+import math
+import sys
+from collections.abc import Sequence
+from typing import Any, Final
+
+import numpy as np
+from datasketches import kll_doubles_sketch
+
+EXACT_MAX: Final = 128
+"""Values that are kept as they are: their quantiles are exact, and most series of a short window have fewer."""
+SKETCH_K: Final = 400
+"""Size of the sketch: the rank of a quantile is off by at most 0.7 %, in 99 of 100 cases, for 8 KiB."""
+LARGEST: Final = 1e300
+"""Largest magnitude of a value: whatever is larger would make the sum infinite sooner or later."""
+BINS: Final = 20
+"""Bins of a histogram whose metric names no bounds."""
+_BULK: Final = 32
+"""Values from which on numpy is faster than a loop."""
+
+
+class Summary:
+    """Count, sum, bounds and distribution of the finite values of one series, and how many were not finite."""
+
+    __slots__ = ("_sketch", "_values", "bounds", "buckets", "count", "last", "max", "min", "not_finite", "sum")
+
+    def __init__(self, bounds: Sequence[float] | None = ()) -> None:
+        """Makes an empty one.
+
+        Args:
+          bounds: Upper bounds of the histogram's buckets, ascending; the last bucket has none. Empty: no buckets. None:
+            the distribution is not kept at all.
+        """
+        self.bounds = None if bounds is None else tuple(bounds)
+        self.count = 0
+        self.sum = 0.0
+        self.min = math.inf
+        self.max = -math.inf
+        self.last = math.nan
+        """Newest value."""
+        self.not_finite = 0
+        """Values that were NaN, infinite, or beyond ``LARGEST``; they are counted here alone."""
+        self.buckets = [0] * (len(self.bounds) + 1) if self.bounds else []
+        """Values up to each bound, and beyond the last one."""
+        self._values: list[float] = []
+        self._sketch: kll_doubles_sketch | None = None
+
+    def add(self, values: Sequence[float]) -> None:
+        """Takes values, oldest first."""
+        if len(values) < _BULK:
+            finite = [float(value) for value in values if -LARGEST <= value <= LARGEST]
+        else:
+            array = np.asarray(values, np.float64)
+            finite = array[np.abs(array) <= LARGEST].tolist()  # Comparing with NaN is false.
+        self.not_finite += len(values) - len(finite)
+        if not finite:
+            return
+        self.count += len(finite)
+        self._take_sum(math.fsum(finite))
+        self.min = min(self.min, *finite)
+        self.max = max(self.max, *finite)
+        self.last = finite[-1]
+        if self.bounds:
+            for bucket, found in enumerate(self._sorted_in(finite)):
+                self.buckets[bucket] += found
+        if self.bounds is not None:
+            self._rank(finite)
+
+    def merge(self, other: "Summary") -> None:
+        """Takes what another one has seen; its newest value counts as newer than ours.
+
+        Raises:
+          ValueError: The bounds of its buckets are others.
+        """
+        if self.bounds != other.bounds:
+            raise ValueError(
+                f"summaries with bounds {self.bounds} and {other.bounds} do not merge; allowed are equal ones"
+            )
+        self.not_finite += other.not_finite
+        if not other.count:
+            return
+        self.count += other.count
+        self._take_sum(other.sum)
+        self.min, self.max, self.last = min(self.min, other.min), max(self.max, other.max), other.last
+        self.buckets = [mine + theirs for mine, theirs in zip(self.buckets, other.buckets, strict=True)]
+        if other._sketch is None:
+            self._rank(other._values)
+        else:
+            self._sketched().merge(other._sketch)
+
+    @property
+    def mean(self) -> float:
+        """Returns the mean; NaN where there is no value."""
+        return self.sum / self.count if self.count else math.nan
+
+    def quantiles(self, ranks: Sequence[float]) -> list[float]:
+        """Returns the values at ranks from 0 to 1; NaN where there is none, or the distribution is not kept.
+
+        They are exact, and numpy's, up to ``EXACT_MAX`` values, and the sketch's beyond.
+        """
+        if not self.count or self.bounds is None:
+            return [math.nan] * len(ranks)
+        if self._sketch is None:
+            return [float(value) for value in np.quantile(self._values, ranks)]
+        found = self._sketch.get_quantiles(list(ranks), True)
+        return [self.min if r <= 0 else self.max if r >= 1 else q for r, q in zip(ranks, found, strict=True)]
+
+    def histogram(self) -> tuple[list[float], list[int]]:
+        """Returns edges and counts; no value is left out.
+
+        With bounds there is one count more than edges: the values up to each edge, and those beyond the last. Without,
+        the bins lie between the edges, from the smallest value to the largest.
+        """
+        if self.bounds:
+            return list(self.bounds), list(self.buckets)
+        if not self.count or self.bounds is None:
+            return [], []
+        edges = np.histogram_bin_edges([self.min, self.max], BINS)
+        if self._sketch is None:
+            return edges.tolist(), np.histogram(self._values, edges)[0].tolist()
+        shares = self._sketch.get_cdf(edges[1:-1].tolist(), False)
+        below = [0, *(round(share * self.count) for share in shares[:-1]), self.count]
+        return edges.tolist(), np.diff(below).tolist()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        sketch = None if self._sketch is None else self._sketch.serialize()
+        held = self.count, self.sum, self.min, self.max, self.last, self.not_finite, self.buckets, self._values
+        return _restored, (self.bounds, held, sketch)
+
+    def _take_sum(self, more: float) -> None:
+        total = self.sum + more
+        self.sum = total if math.isfinite(total) else math.copysign(sys.float_info.max, total)
+
+    def _sorted_in(self, finite: Sequence[float]) -> list[int]:
+        at = np.searchsorted(np.asarray(self.bounds), finite, side="left")
+        return [int(found) for found in np.bincount(at, minlength=len(self.buckets))]
+
+    def _rank(self, finite: Sequence[float]) -> None:
+        if self._sketch is None and len(self._values) + len(finite) <= EXACT_MAX:
+            self._values += finite
+        elif finite:
+            self._sketched().update(np.asarray(finite, np.float64))
+
+    def _sketched(self) -> kll_doubles_sketch:
+        """Returns the sketch, made of the values where there was none yet."""
+        if self._sketch is None:
+            self._sketch = kll_doubles_sketch(SKETCH_K)
+            if self._values:
+                self._sketch.update(np.asarray(self._values, np.float64))
+            self._values = []
+        return self._sketch
+
+
+def _restored(bounds: tuple[float, ...] | None, held: tuple[Any, ...], sketch: bytes | None) -> Summary:
+    """Returns the summary that was pickled."""
+    found = Summary(bounds)
+    found.count, found.sum, found.min, found.max, found.last, found.not_finite, found.buckets, found._values = held
+    found._sketch = None if sketch is None else kll_doubles_sketch.deserialize(sketch)
+    return found

@@ -1,0 +1,57 @@
+"""The metrics of the whole trial over HTTP, to read: which there are, and what they say."""
+
+from typing import Any, Final, Protocol
+
+import orjson
+
+from app.metrics.query import MetricQuery, query_of
+from app.wire.http import JSON, HttpReply, HttpRequest
+from deployments.asking import in_time
+
+QUERY: Final = "/metrics/query"
+NAMES: Final = "/metrics/names"
+WHO: Final = "the metric store"
+
+
+class Asked(Protocol):
+    """The metric store, to look at."""
+
+    async def query(self, query: MetricQuery) -> list[dict[str, Any]]:
+        """Returns the series that answer.
+
+        Raises:
+          NotFoundError: There is no such metric.
+        """
+
+    async def names(self) -> list[dict[str, Any]]:
+        """Returns the metrics that there are."""
+
+
+class MetricPages:
+    """Answers who asks about metrics."""
+
+    def __init__(self, metrics: Asked) -> None:
+        """Makes the pages of a trial."""
+        self._metrics = metrics
+
+    async def query(self, request: HttpRequest) -> HttpReply:
+        """Returns the series that answer the fields of a request.
+
+        Raises:
+          BadRequestError: The query is none.
+          NotFoundError: There is no such metric.
+          OverloadedError: The metric store does not answer.
+        """
+        return _json({"series": await in_time(self._metrics.query(query_of(request.fields)), WHO)})
+
+    async def names(self, request: HttpRequest) -> HttpReply:
+        """Returns the metrics that there are.
+
+        Raises:
+          OverloadedError: The metric store does not answer.
+        """
+        return _json({"metrics": await in_time(self._metrics.names(), WHO)})
+
+
+def _json(document: object) -> HttpReply:
+    return HttpReply(200, orjson.dumps(document), JSON)
