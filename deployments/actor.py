@@ -17,8 +17,10 @@ from starlette.responses import Response
 from app.errors import StepError
 from app.logs.secrets import SECRETS
 from app.logs.tasks import told
+from app.metrics.here import PROCESS
 from app.sessions.directory import Replica
 from app.sessions.limits import Limits
+from app.sessions.times import TickTimes
 from app.stores.error_forwarder import watch_errors
 from app.stores.trial import Trial
 from app.types import Purpose
@@ -75,6 +77,7 @@ class ActorReplica:
         self._name = str(serve.get_replica_context().replica_id.unique_id)
         watch_errors(args.namespace, f"replica {args.actor} {self._name}", args.config.logs)
         SECRETS.hide(args.service.cluster_secret)
+        PROCESS.series_max, self._latencies = args.config.metrics.series_max, args.config.metrics.latencies
         trial = Trial(args.namespace)
         self._agents = AgentMaker(args, trial, remote_models)
         self._tasks: list[asyncio.Task[None]] = []
@@ -171,6 +174,7 @@ class ActorReplica:
             lambda: f"{self._name}.{secrets.token_hex(6)}",
             self._overseer.clock,
             self._agents.counts,
+            TickTimes(PROCESS) if self._latencies else None,
         )
 
     def _opened_slow_ticks(self) -> SlowTicks | None:

@@ -1,6 +1,7 @@
 """The admin paths of the game port: health, sessions, metrics of all replicas of the node, and weights."""
 
-from collections.abc import Callable, Mapping, Sequence
+import asyncio
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import Any, Final, NamedTuple, Protocol, cast
 from urllib.parse import quote, unquote, urlencode
@@ -11,7 +12,7 @@ from app.errors import SessionUnknownError, UnauthorizedError
 from app.metrics.documents import document_of
 from app.metrics.here import PROCESS
 from app.metrics.prometheus import CONTENT_TYPE, exposition
-from app.metrics.registry import Part
+from app.metrics.registry import Registry
 from app.metrics.reports import NodeReport, ReplicaReport
 from app.sessions.listing import Query, SessionSummary, page_document, read_query
 from app.wire.http import JSON, HttpReply, HttpRequest
@@ -63,7 +64,7 @@ class Admin:
         may_see: Callable[[Credentials | None], bool],
         address: str,
         trial: TrialPages,
-        series: Callable[[], Sequence[Part]] = PROCESS.whole,
+        series: Registry = PROCESS,
     ) -> None:
         """Makes the admin side of one replica.
 
@@ -74,7 +75,7 @@ class Admin:
           may_see: Tells whether credentials open more than health, readiness and the OpenAPI document.
           address: ``host:port`` of the game port, for whoever asks elsewhere.
           trial: Shows the trial.
-          series: Returns what this process has measured.
+          series: What this process has measured.
         """
         self._report = report
         self._sessions = sessions
@@ -155,15 +156,16 @@ class Admin:
         return HttpReply(_OK if shown[wanted] else 503, orjson.dumps(shown))
 
     async def _status(self, request: HttpRequest) -> HttpReply:
-        report = self._whole_report()
+        report = await self._whole_report()
         return _json(report.as_dict() | {"sessions": sum(report.sessions.values()), "purposes": report.sessions})
 
     async def _node(self, peers: Peers | None) -> HttpReply:
         return _json((await self._node_report(peers)).as_dict())
 
     async def _metrics(self, peers: Peers | None) -> HttpReply:
-        samples = [*(await self._node_report(peers)).samples(), *await self._trial.samples()]
-        return HttpReply(_OK, exposition(samples), CONTENT_TYPE)
+        node, trial = await self._node_report(peers), await self._trial.samples()
+        text = await asyncio.to_thread(lambda: exposition([*node.samples(), *trial]))
+        return HttpReply(_OK, text, CONTENT_TYPE)
 
     async def _list(self, request: HttpRequest, peers: Peers | None) -> HttpReply:
         query = read_query(request.fields)
@@ -194,16 +196,17 @@ class Admin:
         raise SessionUnknownError(f"no replica of this node holds session {session[:200]!r}{hint}")
 
     async def _node_report(self, peers: Peers | None) -> NodeReport:
-        reports, silent = [self._whole_report()], []
+        reports, silent = [await self._whole_report()], []
         for name, answer in (await _ask(peers, "/node")).items():
             theirs = _reports(answer)
             reports += theirs or []
             silent += [] if theirs else [name]
         return NodeReport(reports, silent)
 
-    def _whole_report(self) -> ReplicaReport:
+    async def _whole_report(self) -> ReplicaReport:
         """Returns what this replica says of itself, with what it has measured."""
-        return replace(self._report(), series=[document_of(part) for part in self._series()])
+        series = await asyncio.to_thread(self._series.read, document_of)  # Thousands would keep games waiting.
+        return replace(self._report(), series=series)
 
 
 def _page(path: str) -> str:

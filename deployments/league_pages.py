@@ -1,19 +1,14 @@
 """The league over HTTP, to read: how it stands, and whom a live game is to meet."""
 
-import asyncio
-import logging
 import math
 from collections.abc import Callable
 from typing import Final, Protocol
 
 import orjson
-from ray.exceptions import RayError
 
 from app.errors import BadRequestError, LeagueError, NotFoundError
 from app.league.matches import Side
 from app.league.report import LeagueReport
-from app.metrics.names import LEAGUE_MATCHES, LEAGUE_OPEN, LEAGUE_RATING
-from app.metrics.prometheus import Sample
 from app.types import Version
 from app.wire.http import JSON, HttpReply, HttpRequest
 from deployments.asking import PATIENCE_S, in_time, whole
@@ -23,15 +18,6 @@ OPPONENT: Final = "/league/opponent"
 MATCHES_MAX: Final = 1_000
 """Newest matches that one request may ask for: as many as the league has in memory."""
 WHO: Final = "the league"
-
-SCRAPE_S: Final = 2.0
-"""Longest wait for the league while metrics are scraped."""
-SHOWN_MAX: Final = 256
-"""Strongest players whose ratings are metrics: a series each."""
-MATCHES: Final = "matches_"
-"""How the league's counts of matches begin."""
-
-_log = logging.getLogger(__name__)
 
 
 class Asked(Protocol):
@@ -99,23 +85,6 @@ class LeaguePages:
         except LeagueError as error:
             raise NotFoundError(str(error)) from error
         return HttpReply(200, orjson.dumps(found), JSON)
-
-    async def samples(self) -> list[Sample]:
-        """Returns the strongest ratings and all counts as metrics; none while no league answers."""
-        if self._league is None:
-            return []
-        try:
-            async with asyncio.timeout(SCRAPE_S):
-                report = await self._league.show(0, SHOWN_MAX)
-        except (RayError, TimeoutError, LeagueError) as error:
-            _log.warning("the league's metrics are missing, it does not answer: %s", error)
-            return []
-        ratings = [Sample(LEAGUE_RATING, {"player": one.player}, one.rating) for one in report.standings]
-        outcomes = {
-            name.removeprefix(MATCHES): count for name, count in report.counts.items() if name.startswith(MATCHES)
-        }
-        matches = [Sample(LEAGUE_MATCHES, {"outcome": outcome}, count) for outcome, count in outcomes.items()]
-        return [*ratings, *matches, Sample(LEAGUE_OPEN, {}, report.open_matches)]
 
     def _there(self) -> Asked:
         if self._league is None:

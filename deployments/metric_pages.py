@@ -1,9 +1,14 @@
 """The metrics of the whole trial over HTTP, to read: which there are, and what they say."""
 
+import asyncio
+import logging
 from typing import Any, Final, Protocol
 
 import orjson
+from ray.exceptions import RayError
 
+from app.metrics.documents import samples_of
+from app.metrics.prometheus import Sample
 from app.metrics.query import MetricQuery, query_of
 from app.wire.http import JSON, HttpReply, HttpRequest
 from deployments.asking import in_time
@@ -11,6 +16,10 @@ from deployments.asking import in_time
 QUERY: Final = "/metrics/query"
 NAMES: Final = "/metrics/names"
 WHO: Final = "the metric store"
+SCRAPE_S: Final = 2.0
+"""Longest wait for it while metrics are scraped."""
+
+_log = logging.getLogger(__name__)
 
 
 class Asked(Protocol):
@@ -25,6 +34,9 @@ class Asked(Protocol):
 
     async def names(self) -> list[dict[str, Any]]:
         """Returns the metrics that there are."""
+
+    async def of_trial(self) -> list[dict[str, Any]]:
+        """Returns the series that no replica has: those of trainers, buffers, league and episodes."""
 
 
 class MetricPages:
@@ -51,6 +63,16 @@ class MetricPages:
           OverloadedError: The metric store does not answer.
         """
         return _json({"metrics": await in_time(self._metrics.names(), WHO)})
+
+    async def samples(self) -> list[Sample]:
+        """Returns the series that no replica has as metrics for Prometheus; none while the store does not answer."""
+        try:
+            async with asyncio.timeout(SCRAPE_S):
+                documents = await self._metrics.of_trial()
+        except (RayError, TimeoutError) as error:
+            _log.warning("the metrics of the trial are missing, their store does not answer: %s", type(error).__name__)
+            return []
+        return [sample for document in documents for sample in samples_of(document, {})]
 
 
 def _json(document: object) -> HttpReply:

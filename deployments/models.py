@@ -17,7 +17,6 @@ from app.models.batching import BatchLimits
 from app.models.engine import Engine
 from app.models.engines import Network
 from app.models.loading import WeightsLoader
-from app.models.model import Model
 from app.models.module import build_module, spec_of
 from app.models.placement import LocalModel, RemoteModel
 from app.models.versions import Bound
@@ -126,7 +125,7 @@ async def watch(weights: Weights, clock: WeightsClock) -> None:
 
 def local_model(
     config: ModelConfig, seed: int, first: Arrays | None, weights: Weights, clock: WeightsClock, home: str
-) -> tuple[Model, Coroutine[Any, Any, None]]:
+) -> tuple[LocalModel, Coroutine[Any, Any, None]]:
     """Returns a model in this process, and the work that keeps its weights new."""
     model = LocalModel(build_engine(config, seed, first, home), weights.fetch, batch_limits(config))
     return model, follow(model.weights, weights, clock)
@@ -179,7 +178,7 @@ class RemoteReplicas:
 
 def remote_model(
     config: ModelConfig, seed: int, handle: DeploymentHandle[Any], weights: Weights, secret: str, counts: Counter[str]
-) -> tuple[Model, list[Coroutine[Any, Any, None]]]:
+) -> tuple[RemoteModel, list[Coroutine[Any, Any, None]]]:
     """Returns a model in replicas of its own, and the work that keeps the connections to them."""
     spec = spec_of(build_module(config.factory, config.kwargs, seed))
     calls = ModelCalls(handle, spec, secret, counts, direct=config.channel == "direct")

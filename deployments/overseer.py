@@ -77,6 +77,7 @@ class Overseer:
             failed=lambda: any(task.done() for task in watched.tasks()),
             draining=lambda: table.draining,
             watchdog=self._watchdog,
+            games=lambda: table.games.playing,
             stuck=watched.agents.stuck,
             releases=watched.agents.models.releases,
         )

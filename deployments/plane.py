@@ -9,6 +9,7 @@ from app.sessions.directory import Replica
 from app.sessions.limits import Limits
 from app.sessions.roles import MakeAgent
 from app.sessions.table import SessionTable
+from app.sessions.times import TickTimes
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId, StepKind
 from app.wire.http import HttpReply, HttpRequest
@@ -44,6 +45,7 @@ class GamePlane:
         mint: Callable[[], SessionId],
         clock: Callable[[], float],
         counts: Counter[str],
+        times: TickTimes | None = None,
     ) -> None:
         """Makes the plane of one replica, which joins the others with ``join``.
 
@@ -59,6 +61,7 @@ class GamePlane:
           mint: Returns an id that nobody has.
           clock: Returns seconds that never go back.
           counts: Where everything is counted.
+          times: Takes how long ticks wait and last; None measures nothing.
         """
         self._secret = secret
         self._counts = counts
@@ -66,7 +69,7 @@ class GamePlane:
         self.saver = None if snapshots is None else Saver(snapshots, counts)
         self._keeper = keeper if keeper.doors.guarded else None
         self.table = SessionTable(
-            make_agent, limits, purpose, mint, clock, counts, self._claim, self.saver, self._keeper
+            make_agent, limits, purpose, mint, clock, counts, self._claim, self.saver, self._keeper, times
         )
         self.links = Links(secret)
         self.members = Members(trial.directory, own, port, self.table)

@@ -8,9 +8,11 @@ from typing import Any
 from ray.exceptions import RayError
 from ray.serve.handle import DeploymentHandle
 
+from app.metrics.here import PROCESS
 from app.models.model import Model
 from app.models.placement import LocalModel
 from app.models.released import ReleasedModel
+from app.models.times import ModelTimes
 from app.stores.trial import Trial
 from app.types import Version
 from deployments.actor_args import ActorArgs
@@ -109,11 +111,17 @@ class ReplicaModels:
         if name in remote_models:
             secret, handle = self._args.service.cluster_secret, remote_models[name]
             remote, work = remote_model(config, seed, handle, weights, secret, self._counts)
+            remote.queue.times = self._times(name)
             self._following += [watch(weights, clock), *work]
             return remote
         model, following = local_model(config, seed, self._args.first[name], weights, clock, self._args.service.home)
         self._following.append(following)
+        model.queue.times = self._times(name)
         return model
+
+    def _times(self, name: str) -> ModelTimes | None:
+        """Returns what takes a model's times; None where nobody wants them."""
+        return ModelTimes(PROCESS, name) if self._args.config.metrics.latencies else None
 
     def _asked_here(self, name: str, remote_models: dict[str, DeploymentHandle[Any]]) -> bool:
         """Returns whether frozen versions of a model answer in this process, though the newest one does not."""
@@ -123,7 +131,9 @@ class ReplicaModels:
     def _frozen_model(self, name: str) -> Model:
         config, run = self._args.config.models[name], self._args.config.run
         engine = build_engine(config, run.seed, None, self._args.service.home)
-        return LocalModel(engine, self._trial.weights(name).fetch, batch_limits(config))
+        model = LocalModel(engine, self._trial.weights(name).fetch, batch_limits(config))
+        model.queue.times = self._times(name)
+        return model
 
     def _released_model(self, name: str) -> ReleasedModel:
         """Returns a model that follows the registry, beginning with the version that the service found."""

@@ -57,6 +57,8 @@ class Parts:
     """Returns whether one of the replica's own tasks has ended."""
     draining: Callable[[], bool]
     watchdog: Watchdog | None = None
+    games: Callable[[], int] = lambda: 0
+    """Returns how many games have an open session."""
     stuck: Callable[[], Sequence[str]] = list
     """Returns the calls of blocking agents that nobody waits for any more."""
     releases: Callable[[], Mapping[str, Mapping[str, Any]]] = dict
@@ -87,6 +89,7 @@ class SelfReport:
             degraded=None if watchdog is None else watchdog.degraded(),
             stuck=list(parts.stuck()),
             sessions=parts.sessions.by_purpose(),
+            games=parts.games(),
             open_connections=0 if port is None else port.open_connections(),
             connections={} if port is None else dict(port.counts),
             keys=parts.keys.status(),

@@ -39,4 +39,4 @@ class TrialPages:
 
     async def samples(self) -> list[Sample]:
         """Returns what of the trial is a metric."""
-        return await self.league.samples()
+        return await self.metrics.samples()

@@ -18,11 +18,14 @@ from app.algorithms.contract import Learned
 from app.config.active import agents_of
 from app.config.root import ExperimentConfig
 from app.errors import CheckpointError, SparringError
+from app.metrics import names
+from app.metrics.here import PROCESS
 from app.models.module import build_module, hash_of
 from app.replay.freshness import Freshness, freshness
 from app.seeding import derive
 from app.stores.error_forwarder import watch_errors
 from app.stores.metrics import Update
+from app.stores.telling import Teller
 from app.stores.trial import Trial
 from app.stores.weights_client import Weights
 from train.charts import Charts, open_charts
@@ -41,6 +44,7 @@ from train.streams import Arrived, Streams
 from train.tables import open_tables
 from train.teachers import load_teachers
 from train.trainee import Trainee
+from train.utilisation import Utilisation
 
 if TYPE_CHECKING:
     from app.config.training import TrainerConfig
@@ -77,7 +81,13 @@ def run_worker(loop_args: dict[str, LoopArgs]) -> None:
         return
     torch.set_num_threads(1)
     try:
-        Worker(args).run()
+        worker = Worker(args)
+        teller = Teller(metrics, worker.tell)
+        teller.start()
+        try:
+            worker.run()
+        finally:
+            teller.close()
     except Exception as error:
         if _peer_is_gone(error):
             raise
@@ -133,6 +143,9 @@ class Worker:
             self._publisher.ancestry = begun.ancestry_of(opened.generation)
         self._pupil = self._opened_pupil(trial, weights, begun)
         self._charts = self._opened_charts(trial)
+        self._utilisation = Utilisation()
+        PROCESS.series_max = args.config.metrics.series_max
+        self._busy = PROCESS.series(names.LEARNER_BUSY, trainer=args.trainer, worker=str(self._rank))
         self._measured: Mapping[str, float] = {}
         """Metrics of the newest update."""
         self._dropped: Counter[str] = Counter()
@@ -161,6 +174,7 @@ class Worker:
         for turn in self._streams:
             if self._publisher.version.number < 0:
                 self._begin()
+            self._utilisation.waited(sum(arrived.waited_s for arrived in turn))
             if not turn[0].starving:
                 self._learn(turn)
             for arrived in turn:
@@ -169,6 +183,10 @@ class Worker:
             if self._config.max_updates is not None and self._updates >= self._config.max_updates:
                 break
         self._finish()
+
+    def tell(self) -> None:
+        """Takes down how much of the time since the last call was spent learning; from another thread."""
+        self._busy.add(self._utilisation.take())
 
     def _begin(self) -> None:
         """Publishes the first weights: the stream has shown with its first batch that it is up."""

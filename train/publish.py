@@ -1,11 +1,14 @@
 """Sends weights and metrics out of rank 0, without making the learner wait; the other workers count along."""
 
+import time
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Protocol
 
 import ray
 from torch import Tensor
 
+from app.metrics.here import series
+from app.metrics.names import PUBLISH_SECONDS
 from app.models.module import arrays_of
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.stores.metrics import Metrics, Update
@@ -53,6 +56,7 @@ class Publisher:
         """Newest published version; number -1 before the first of its generation."""
         self.ancestry = NO_ANCESTRY
         """What its generation, and those before it, went on from."""
+        self._published = series(PUBLISH_SECONDS, trainer=trainer)
         self._under_way: list[ray.ObjectRef[Any]] = []
 
     def open(self, spec_hash: str, after: int) -> Version:
@@ -77,7 +81,7 @@ class Publisher:
             return
         self.settle()
         parent = before if before.number >= 0 else None
-        self._under_way.append(self._weights.publish(self.version, arrays_of(weights), parent))
+        self._under_way.append(self._timed(self._weights.publish(self.version, arrays_of(weights), parent)))
         for one in self._inputs:
             one.advance(self.version, self.ancestry)
 
@@ -85,6 +89,12 @@ class Publisher:
         """Sends the metrics of an update; of rank 0 alone."""
         if self._processes.rank == 0:
             self._under_way.append(self._metrics.update(update._replace(trainer=self._trainer)))
+
+    def _timed(self, publishing: "ray.ObjectRef[Any]") -> "ray.ObjectRef[Any]":
+        """Returns a call, whose time is measured up to its end."""
+        begun_s = time.perf_counter()
+        publishing.future().add_done_callback(lambda _: self._published.add(time.perf_counter() - begun_s))
+        return publishing
 
     def settle(self) -> None:
         """Waits until all is sent.

@@ -10,6 +10,7 @@ from app.config.evolution import EvolutionConfig
 from app.config.launching import LaunchConfig
 from app.config.league import LeagueConfig
 from app.config.logs import LogsConfig
+from app.config.metrics import MetricsConfig
 from app.config.models import ModelConfig
 from app.config.search import SearchConfig
 from app.config.serving import ActorConfig, AgentConfig
@@ -64,6 +65,7 @@ class ExperimentConfig(Config):
     stores: StoresConfig = StoresConfig()
     tracking: Tracking = Tracking()
     logs: LogsConfig = LogsConfig()
+    metrics: MetricsConfig = MetricsConfig()
     launch: LaunchConfig | None = None
     search: SearchConfig | None = None
     evolution: EvolutionConfig | None = None

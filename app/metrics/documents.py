@@ -43,21 +43,29 @@ def samples_of(document: Mapping[str, Any], own: Mapping[str, str]) -> Iterable[
       document: The series.
       own: Labels of whoever measured it.
     """
-    declared = names.BY_NAME.get(document["name"])
-    if declared is None:
-        yield from _measured(document, {**own, "name": document["name"], **document["labels"]})
+    name: str = document["name"]
+    declared = names.BY_NAME.get(name)
+    if declared is not None:
+        yield from _declared(declared, document, {**own, **document["labels"]})
+    elif name.startswith(names.LEARNED):
+        labels = {**own, **document["labels"], "name": name.removeprefix(names.LEARNED)}
+        yield from _declared(names.LEARNER, document, labels)
+    else:
+        yield from _measured(document, {**own, "name": name, **document["labels"]})
         return
-    labels = {**own, **document["labels"]}
-    match declared.kind:
+    if document["not_finite"]:
+        yield Sample(names.NOT_FINITE, {**own, "name": name}, document["not_finite"])
+
+
+def _declared(metric: Metric, document: Mapping[str, Any], labels: Mapping[str, str]) -> Iterable[Sample]:
+    match metric.kind:
         case "counter":
-            yield Sample(declared, labels, document["sum"])
+            yield Sample(metric, labels, document["sum"])
         case "gauge":
             if document["last"] is not None:
-                yield Sample(declared, labels, document["last"])
+                yield Sample(metric, labels, document["last"])
         case "distribution":
-            yield from _distribution(declared, labels, document)
-    if document["not_finite"]:
-        yield Sample(names.NOT_FINITE, {**own, "name": document["name"]}, document["not_finite"])
+            yield from _distribution(metric, labels, document)
 
 
 def _measured(document: Mapping[str, Any], labels: Mapping[str, str]) -> Iterable[Sample]:

@@ -72,8 +72,63 @@ NODE_CONNECTIONS: Final = Metric(
 )
 
 LEAGUE_RATING: Final = Metric("sparring_league_rating", "gauge", "1", "Rating of each player of the league.")
+LEAGUE_WIN_RATE: Final = Metric(
+    "sparring_league_win_ratio", "gauge", "1", "Share of its games that each player of the league has won; half a draw."
+)
 LEAGUE_MATCHES: Final = Metric("sparring_league_matches_total", "counter", "1", "Matches by what became of them.")
 LEAGUE_OPEN: Final = Metric("sparring_league_matches_open", "gauge", "1", "Matches that have no result yet.")
+
+LATENCY_BOUNDS_S: Final = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
+"""From a fifth of a millisecond, the least that a tick takes, to the longest that game cores wait for."""
+ROWS_BOUNDS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+"""Sizes of batches."""
+
+TICK_SECONDS: Final = Metric(
+    "sparring_tick_seconds",
+    "distribution",
+    "s",
+    "Time of answered ticks by part: queue waits for earlier steps, agent answers, model is each decision in it.",
+    LATENCY_BOUNDS_S,
+)
+MODEL_BATCH_SECONDS: Final = Metric(
+    "sparring_model_batch_seconds",
+    "distribution",
+    "s",
+    "Time of a model's batches, the way there included.",
+    LATENCY_BOUNDS_S,
+)
+MODEL_BATCH_ROWS: Final = Metric(
+    "sparring_model_batch_rows", "distribution", "1", "Observations of a model's batches.", ROWS_BOUNDS
+)
+GAMES: Final = Metric("sparring_games", "gauge", "1", "Games with an open session.")
+LEARNED: Final = "learner/"
+"""Begins the names of what a trainer's updates tell."""
+UPDATES: Final = Metric("sparring_updates_total", "counter", "1", "Updates of a trainer.")
+LEARNER: Final = Metric(
+    "sparring_learner", "gauge", "1", "Newest value of what a trainer's updates tell, by name: losses and so on."
+)
+LEARNER_BUSY: Final = Metric(
+    "sparring_learner_busy_ratio",
+    "gauge",
+    "1",
+    "Share of the time in which a worker learns instead of waiting for rows.",
+)
+PUBLISH_SECONDS: Final = Metric(
+    "sparring_publish_seconds", "distribution", "s", "Time until the weight store has a version.", LATENCY_BOUNDS_S
+)
+BUFFER_ROWS: Final = Metric(
+    "sparring_buffer_rows", "gauge", "1", "Rows that a shard of a buffer holds; items of a table."
+)
+BUFFER_INSERTED: Final = Metric("sparring_buffer_rows_inserted_total", "counter", "1", "Rows that came into a buffer.")
+BUFFER_SAMPLED: Final = Metric(
+    "sparring_buffer_rows_sampled_total", "counter", "1", "Rows handed out, each as often as it was: reuse."
+)
+BUFFER_DROPPED: Final = Metric(
+    "sparring_buffer_rows_dropped_total", "counter", "1", "Rows that a buffer had no room for."
+)
+BUFFER_REPEATED: Final = Metric(
+    "sparring_buffer_rows_repeated_total", "counter", "1", "Rows that a buffer had already, of restored games."
+)
 
 EPISODE_RETURN: Final = Metric(
     "sparring_episode_return", "distribution", "1", "Returns of finished episodes, by purpose and agent."

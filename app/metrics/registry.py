@@ -3,8 +3,8 @@
 import logging
 import re
 import threading
-from collections.abc import Sequence
-from typing import Final, NamedTuple
+from collections.abc import Callable, Sequence
+from typing import Final, NamedTuple, TypeVar
 
 from app.metrics.metric import Labels, Metric, labels_of
 from app.metrics.summary import LARGEST, Summary
@@ -19,6 +19,8 @@ PENDING_MAX: Final = 4096
 """Values that a series keeps before it reduces them itself: a second of a very busy one."""
 RESERVED: Final = frozenset({"name", "replica", "actor", "quantile", "le"})
 """Labels that the service sets itself."""
+
+T = TypeVar("T")
 
 _LABEL: Final = re.compile(r"[a-z][a-z0-9_]*")
 _log = logging.getLogger(__name__)
@@ -35,7 +37,7 @@ class Part(NamedTuple):
 class Series:
     """One metric with one set of labels; ``add`` is what the way of a tick may call."""
 
-    __slots__ = ("_growth", "_lock", "_pending", "_told", "labels", "metric", "whole")
+    __slots__ = ("_growth", "_lock", "_pending", "_risen", "_told", "labels", "metric", "whole")
 
     def __init__(self, metric: Metric, labels: Labels) -> None:
         self.metric = metric
@@ -46,12 +48,20 @@ class Series:
         self._pending: list[float] = []
         self._lock = threading.Lock()
         self._told = False
+        self._risen = 0.0
 
     def add(self, value: float) -> None:
         """Takes a value: how much a counter grows, how a gauge stands, or one more of a distribution; any thread."""
         self._pending.append(value)
         if len(self._pending) >= PENDING_MAX:
             self.reduce()
+
+    def rise_to(self, total: float) -> None:
+        """Takes how far a counter has come that somebody else counts; one that is smaller has begun anew."""
+        growth = total - self._risen if total >= self._risen else total
+        self._risen = total
+        if growth:
+            self.add(growth)
 
     def reduce(self) -> None:
         """Reduces what has come; what is not finite is counted, and told once by name."""
@@ -71,6 +81,12 @@ class Series:
                 "metric %s got %s; allowed are finite numbers, others are counted as not_finite",
                 shown(self.metric.name, self.labels), wrong,
             )  # fmt: skip
+
+    def read(self, look: Callable[["Part"], T]) -> T:
+        """Returns what ``look`` makes of all that has come, which nobody changes meanwhile."""
+        self.reduce()
+        with self._lock:
+            return look(Part(self.metric, self.labels, self.whole))
 
     def growth(self) -> Summary | None:
         """Returns what has come since the last call; None where nothing has."""
@@ -156,6 +172,10 @@ class Registry:
         """Takes growth that could not be told, to be told with the next."""
         for part in parts:
             self._series[part.metric.name, part.labels].take_back(part.summary)
+
+    def read(self, look: Callable[[Part], T]) -> list[T]:
+        """Returns what ``look`` makes of all that has come to each series; safe beside those who add, in any thread."""
+        return [series.read(look) for series in list(self._series.values())]
 
     def whole(self) -> list[Part]:
         """Returns all that has come to each series since the start."""

@@ -35,6 +35,8 @@ class ReplicaReport:
     """Calls of blocking agents that run although nobody waits for them any more: which, for how long, and where."""
     sessions: Mapping[str, int] = field(default_factory=dict)
     """Open sessions by purpose."""
+    games: int = 0
+    """Games with an open session."""
     open_connections: int = 0
     connections: Mapping[str, int] = field(default_factory=dict)
     """How many connections there were of each kind, and what became of them."""
@@ -129,6 +131,7 @@ def replica_samples(report: ReplicaReport) -> Iterable[Sample]:
     yield Sample(names.LOOP_BLOCKS, own, report.loop_blocks)
     yield Sample(names.STUCK, own, len(report.stuck))
     yield Sample(names.CONNECTIONS, own, report.open_connections)
+    yield Sample(names.GAMES, own, report.games)
     for purpose, number in report.sessions.items():
         yield Sample(names.SESSIONS, own | {"purpose": purpose}, number)
     yield from _weights_samples(own, report)

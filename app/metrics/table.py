@@ -50,18 +50,27 @@ class SeriesTable:
         """Notes how many training ticks there were."""
         self._samples = samples
 
-    def merge(self, parts: Iterable[Part], now_s: float) -> None:
-        """Takes what a process has seen since its last report."""
+    def merge(self, parts: Iterable[Part], now_s: float, *, of_trial: bool = False) -> None:
+        """Takes what a process has seen since its last report.
+
+        Args:
+          parts: The growth of its series.
+          now_s: Unix seconds.
+          of_trial: Whether no replica shows them to Prometheus.
+        """
         for part in parts:
             track = self._track(part.metric, part.labels, now_s)
             if track is not None and track.whole.bounds == part.summary.bounds:
+                track.of_trial |= of_trial
                 track.add(part.summary, self._moment(part.labels, now_s))
 
-    def add(self, metric: Metric, labels: Mapping[str, str], value: float, now_s: float) -> None:
-        """Takes one value."""
+    def add(
+        self, metric: Metric, labels: Mapping[str, str], value: float, now_s: float, *, of_trial: bool = False
+    ) -> None:
+        """Takes one value; see ``merge``."""
         summary = Summary(metric.ranked())
         summary.add([value])
-        self.merge([Part(metric, labels_of(dict(labels)), summary)], now_s)
+        self.merge([Part(metric, labels_of(dict(labels)), summary)], now_s, of_trial=of_trial)
 
     def forget(self, label: str, value: str) -> None:
         """Forgets the series of something that has ended, such as a replica."""
@@ -102,9 +111,10 @@ class SeriesTable:
             groups.setdefault(labels_of(by), []).append(track)
         return [_answer(query, labels, found, now_s) for labels, found in sorted(groups.items())]
 
-    def tracks(self) -> list[Track]:
-        """Returns all series."""
-        return [track for tracks in self._tracks.values() for track in tracks.values()]
+    def of_trial(self) -> list[Part]:
+        """Returns all that has come to the series that no replica shows, since the start."""
+        found = (track for tracks in self._tracks.values() for track in tracks.values() if track.of_trial)
+        return [Part(track.metric, track.labels, track.whole) for track in found]
 
     def _known(self) -> str:
         names = sorted(self._tracks)

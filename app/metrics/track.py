@@ -61,11 +61,13 @@ class Slot(NamedTuple):
 class Track:
     """One series in the metric store."""
 
-    __slots__ = ("_life", "_recent", "first_s", "labels", "metric", "point_s", "whole")
+    __slots__ = ("_life", "_recent", "first_s", "labels", "metric", "of_trial", "point_s", "whole")
 
     def __init__(self, metric: Metric, labels: Labels, now_s: float) -> None:
         self.metric = metric
         self.labels = labels
+        self.of_trial = False
+        """Whether no replica shows it to Prometheus."""
         self.first_s = now_s
         """When it began."""
         self.whole = Summary(metric.ranked())

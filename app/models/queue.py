@@ -11,6 +11,8 @@ from app.models.question import Decision, Leaves, Prepared
 from app.models.settling import fail, gathered, settle
 from app.models.spec import ModelSpec
 from app.models.splitting import forgiving
+from app.models.times import ModelTimes
+from app.models.times import now_s as clock_s
 from app.models.waiting import ALWAYS, Batch, Waiting, WaitingLine, Within, refuse_more
 from app.types import Version
 
@@ -30,6 +32,8 @@ class LocalQueue:
         self._due = False
         """Whether the next batch is asked in the next turn of the loop."""
         self.batches = 0
+        self.times: ModelTimes | None = None
+        """Takes how long decisions wait; None measures nothing."""
 
     @property
     def waiting_rows(self) -> int:
@@ -95,7 +99,11 @@ class LocalQueue:
         """Asks for all at once; a row that makes the network fail hurts no other."""
         self.batches += 1
         try:
-            settle(self._spec, group, self._forward(*gathered(self._spec, group), version))
+            begun_s = clock_s()
+            answer = self._forward(*gathered(self._spec, group), version)
+            if self.times is not None:
+                self.times.took(group, begun_s)
+            settle(self._spec, group, answer)
         except Exception as error:  # noqa: BLE001  # The user's network may raise anything; each waiter is told.
             fail(group, error)
 
@@ -116,6 +124,8 @@ class RemoteQueue:
         self._late = 0
         """Questions of lines that are gone."""
         self.batches = 0
+        self.times: ModelTimes | None = None
+        """Takes how long decisions wait; None measures nothing."""
 
     @property
     def waiting_rows(self) -> int:
@@ -167,9 +177,12 @@ class RemoteQueue:
         self.batches += 1
         nearest_s = min(item.within.nearest_s for item in group) - now_s
         last_s = max(item.within.last_s for item in group) - now_s
+        begun_s = clock_s()
         try:
             async with asyncio.timeout(self._timeout_s):
                 answer = await self._forward(*gathered(self._spec, group), version, Within(nearest_s, last_s))
+            if self.times is not None:
+                self.times.took(group, begun_s)
             settle(self._spec, group, answer)
         except asyncio.CancelledError as error:  # The call's end where this task's was not asked for.
             fail(group, error)

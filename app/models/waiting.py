@@ -3,6 +3,7 @@
 import asyncio
 from dataclasses import dataclass
 from math import inf
+from time import perf_counter
 from typing import Any, Final, NamedTuple
 
 from app.errors import DeadlineExceededError, OverloadedError
@@ -45,6 +46,8 @@ class Waiting:
     rows: int
     within: Within
     outcome: asyncio.Future[Any]
+    asked_s: float
+    """When it came, on ``perf_counter``."""
 
 
 class WaitingLine:
@@ -76,7 +79,7 @@ class WaitingLine:
         if self.rows >= self._limits.max_waiting_rows:
             refuse_more(self.rows, self._limits)
         outcome: asyncio.Future[Any] = asyncio.get_running_loop().create_future()
-        self._waiting.append(Waiting(asked, rows, within, outcome))
+        self._waiting.append(Waiting(asked, rows, within, outcome, perf_counter()))
         self.rows += rows
         return outcome
 

@@ -24,6 +24,7 @@ from app.sessions.limits import Limits
 from app.sessions.roles import Guard, MakeAgent, Save
 from app.sessions.session import Session
 from app.sessions.timed import TimedSteps
+from app.sessions.times import TickTimes, now_s
 from app.types import Purpose, SessionId, StepKind
 from app.wire.steps import StepReply, StepRequest
 
@@ -42,6 +43,7 @@ class SessionTable:
         claim: Callable[[str], Awaitable[int]] | None = None,
         save: Save | None = None,
         guard: Guard | None = None,
+        times: TickTimes | None = None,
     ) -> None:
         """Makes an empty table.
 
@@ -56,6 +58,7 @@ class SessionTable:
             None where there is nobody to ask.
           save: Keeps snapshots; None keeps none.
           guard: Keeps sessions for their keys; None where nobody needs one.
+          times: Takes how long ticks wait and last; None measures nothing.
         """
         self.limits = limits
         self.counts = counts
@@ -63,6 +66,7 @@ class SessionTable:
         self._clock = clock
         self._save = save
         self._guard = guard
+        self._times = times
         self._failures = Failures(counts, AgentError.code)
         self._held = held = HeldSessions(Games(claim), guard, clock, keeps_snapshots=save is not None)
         self.sessions = held.open
@@ -155,6 +159,7 @@ class SessionTable:
             return await self._episodes.start(request)
         if request.kind is StepKind.AUTO:
             return await self._auto(request, limit)
+        arrived_s = now_s()
         while (session := self.sessions.get(request.session)) is not None:
             if self._guard is not None:  # Each time: the id may have begun anew, under another key.
                 self._guard.check(request)
@@ -165,13 +170,13 @@ class SessionTable:
                     # It may have ended, or begun anew, or an earlier step may have failed while this one waited.
                     if self.sessions.get(session.id) is session:
                         if session.may_play(request.seq):
-                            return await self._answer(session, request, limit)
+                            return await self._answer(session, request, limit, arrived_s)
                         session.failed()
             finally:
                 session.queued(-1)
         return self._of_absent(request)
 
-    async def _answer(self, session: Session, request: StepRequest, limit: Limit) -> StepReply:
+    async def _answer(self, session: Session, request: StepRequest, limit: Limit, arrived_s: float) -> StepReply:
         session.used_at_s = self._clock()
         replayed = session.replayed(request.seq)
         if replayed is not None:
@@ -179,7 +184,10 @@ class SessionTable:
         try:
             if request.kind is StepKind.STOP:
                 return await self._episodes.stop(session, request)
+            turn_s = now_s()
             reply = await session.tick(request, limit)
+            if self._times is not None:
+                self._times.took(arrived_s, turn_s)
         except BaseException:
             session.failed()
             raise

@@ -10,6 +10,7 @@ import ray
 from app.config.base import Process
 from app.errors import ServiceNotFoundError, SparringError
 from app.logs.failures import Failures
+from app.logs.tasks import told
 
 if TYPE_CHECKING:
     from ray.actor import ActorHandle
@@ -51,6 +52,8 @@ class Host:
             watch_errors(namespace, name, logs)
         self._stores = {name: make(**kwargs) for name, (make, kwargs) in stores.items()}
         self._started: set[str] = set()
+        self._namespace, self._name = namespace, name
+        self._telling: asyncio.Task[None] | None = None
         self._failures = Failures(Counter())
         self._starting = asyncio.Lock()
 
@@ -61,6 +64,7 @@ class Host:
                 if store not in self._started:
                     await self._stores[store].start()
                     self._started.add(store)
+                    self._tell()
         try:
             return await getattr(self._stores[store], method)(*args)
         except SparringError:  # An answer: whoever asks is told what is wrong with the question.
@@ -68,6 +72,15 @@ class Host:
         except Exception as error:
             self._failures.tell(error, f"{method} of the store {store} failed")
             raise
+
+    def _tell(self) -> None:
+        """Begins to tell what is measured here."""
+        if self._telling is None and self._namespace:
+            from app.stores.telling import tell_for_ever  # noqa: PLC0415  (it finds hosts by this module)
+
+            stores = list(self._stores.values())
+            telling = tell_for_ever(self._namespace, self._name, stores)
+            self._telling = told(asyncio.get_running_loop().create_task(telling))
 
 
 class StoreHandle:

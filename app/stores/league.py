@@ -17,8 +17,10 @@ from app.league.periods import Due, Freeze
 from app.league.players import LearningPlayer, Weights
 from app.league.report import LeagueReport, gathered
 from app.league.standings import by_level, by_rating, standings
+from app.metrics.registry import Registry
 from app.stores.kept_league import KeptLeague, restored_in
 from app.stores.league_config import Given, read_given, write_given
+from app.stores.league_metrics import measure_league
 
 _log = logging.getLogger(__name__)
 
@@ -249,6 +251,10 @@ class LeagueStore:
         league = self._kept.league
         parts = gathered(league.state, league.equilibrium.strategy, matches, players)
         return await asyncio.to_thread(parts.report)
+
+    def measure(self, registry: Registry, process: str) -> None:
+        """Takes down ratings, shares of games won, and matches; see ``Measured``."""
+        measure_league(self._kept.league.state, registry)
 
     async def folder(self) -> str:
         """Returns where the league writes, for who reads the whole match log."""

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from app.errors import NotFoundError
 from app.metrics import names
+from app.metrics.documents import document_of
 from app.metrics.metric import Metric
 from app.metrics.query import MetricQuery
 from app.metrics.registry import Part
@@ -26,8 +27,6 @@ EPISODES_KEPT: Final = 10_000
 """Newest finished episodes of each purpose."""
 REPLICAS_KEPT_S: Final = 60.0
 """Seconds for which a replica is shown that is no longer heard of; one that ends in order is forgotten at once."""
-LEARNER: Final = "learner/"
-"""Begins the names of what a trainer's updates tell."""
 UPDATES_KEPT: Final = 10_000
 """Newest updates; a reader that comes more seldom misses the oldest, and can tell from their numbers."""
 
@@ -125,8 +124,8 @@ class MetricStore:
             self._episodes[episode.purpose].append(episode)
             self._counts[f"episodes_{episode.purpose}"] += 1
             labels = {"purpose": str(episode.purpose), "agent": episode.agent}
-            self._series.add(names.EPISODE_RETURN, labels, episode.returned, now_s)
-            self._series.add(names.EPISODE_TICKS, labels, episode.ticks, now_s)
+            self._series.add(names.EPISODE_RETURN, labels, episode.returned, now_s, of_trial=True)
+            self._series.add(names.EPISODE_TICKS, labels, episode.ticks, now_s, of_trial=True)
         self._counts.update(counts)
         self._series.play(self._counts["ticks_train"])
         for key, growth in counts.items():
@@ -136,7 +135,11 @@ class MetricStore:
 
     async def measure(self, parts: Sequence[Part]) -> None:
         """Takes what a process without episodes has measured since its last report."""
-        self._series.merge(parts, self._unix_clock())
+        self._series.merge(parts, self._unix_clock(), of_trial=True)
+
+    async def of_trial(self) -> list[dict[str, Any]]:
+        """Returns the series that no replica has, as JSON objects, for Prometheus."""
+        return [document_of(part) for part in self._series.of_trial()]
 
     async def query(self, query: MetricQuery) -> MetricAnswer:
         """Returns the series that answer a query."""
@@ -178,8 +181,9 @@ class MetricStore:
         self._updates[update.trainer].append(update)
         self._series.advance(update.trainer, update.number)
         now_s = self._unix_clock()
+        self._series.add(names.UPDATES, {TRAINER: update.trainer}, 1, now_s, of_trial=True)
         for name, value in update.metrics.items():
-            self._series.add(_learned(name), {TRAINER: update.trainer}, value, now_s)
+            self._series.add(_learned(name), {TRAINER: update.trainer}, value, now_s, of_trial=True)
             if not math.isfinite(value):
                 self._tell_not_finite(update, name, value)
 
@@ -244,7 +248,7 @@ class MetricStore:
 def _learned(name: str) -> Metric:
     """Returns the metric of what a trainer's updates tell under a name."""
     unit = "s" if name.endswith("_s") else "1"
-    return Metric(LEARNER + name, "distribution", unit, f"{name} of a trainer's updates.")
+    return Metric(names.LEARNED + name, "distribution", unit, f"{name} of a trainer's updates.")
 
 
 class Metrics:
@@ -275,6 +279,10 @@ class Metrics:
     async def names(self) -> list[dict[str, Any]]:
         """Returns each metric with unit, kind, help and the names of its labels, as JSON objects."""
         return cast("list[dict[str, Any]]", await self._handle.call("metric_names"))
+
+    async def of_trial(self) -> list[dict[str, Any]]:
+        """Returns the series that no replica has: those of trainers, buffers, league and episodes, as JSON objects."""
+        return cast("list[dict[str, Any]]", await self._handle.call("of_trial"))
 
     def query_now(self, query: MetricQuery, timeout_s: float = 30.0) -> list[dict[str, Any]]:
         """Returns what ``query`` does, for code without an event loop.

@@ -12,6 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import CheckpointError
+from app.metrics import names
+from app.metrics.registry import Registry
 from app.models.spec import ModelSpec
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.fifo_supply import FifoSupply
@@ -171,6 +173,16 @@ class ShardStore:
             self._refused_rows,
             self._ignored,
         )
+
+    def measure(self, registry: Registry, process: str) -> None:
+        """Takes down what this shard holds, and what became of rows; see ``Measured``."""
+        _, buffer, shard = (*process.split("."), "0")[:3]
+        stats, labels = self._supply.stats(), {"buffer": buffer, "shard": shard}
+        registry.series(names.BUFFER_ROWS, **labels).add(stats.held)
+        registry.series(names.BUFFER_INSERTED, **labels).rise_to(stats.inserted)
+        registry.series(names.BUFFER_SAMPLED, **labels).rise_to(stats.popped)
+        registry.series(names.BUFFER_DROPPED, **labels).rise_to(stats.dropped)
+        registry.series(names.BUFFER_REPEATED, **labels).rise_to(self._repeated_rows)
 
     async def write_table(self, path: Path) -> None:
         """Writes the table into a file.

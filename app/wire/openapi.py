@@ -196,7 +196,7 @@ _REPLICA: Final = _object(
     replica=TEXT, actor=TEXT, application=TEXT, host=TEXT, port=WHOLE, pid=WHOLE,
     healthy={"type": "boolean"}, ready={"type": "boolean"}, degraded=_DEGRADED,
     stuck=_STUCK, series=_MEASURED,
-    sessions={**_COUNTS, "description": "Open sessions by purpose."}, open_connections=WHOLE,
+    sessions={**_COUNTS, "description": "Open sessions by purpose."}, games=WHOLE, open_connections=WHOLE,
     connections=_COUNTS, keys={"type": "object"}, usage={"type": "object", "additionalProperties": _COUNTS},
     loop_lag_s={"type": "number"}, loop_blocks=WHOLE, counts=_COUNTS,
     versions={"type": "object", "additionalProperties": TEXT},

@@ -123,7 +123,7 @@ def test_a_wrong_value_tells_its_place_what_was_got_and_what_is_allowed(override
         (
             "agent={}",
             "did you mean 'agents'?",
-            "actors, agents, buffers, checks, evolution, launch, league, logs, models, run",
+            "actors, agents, buffers, checks, evolution, launch, league, logs, metrics, models, run",
         ),
     ],
 )

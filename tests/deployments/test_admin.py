@@ -13,6 +13,7 @@ import pytest
 
 from app.errors import BadRequestError, SessionUnknownError, StepError, UnauthorizedError
 from app.metrics import names
+from app.metrics.documents import document_of
 from app.metrics.query import MetricQuery
 from app.metrics.registry import Registry
 from app.metrics.reports import ReplicaReport
@@ -82,7 +83,7 @@ def admin(
         metrics=MetricPages(Measured()),
     )
     own = report(name, len(sessions), **changes)
-    return Admin(lambda: own, shown, peers, may_see, "10.0.0.1:36390", pages, Registry().whole)
+    return Admin(lambda: own, shown, peers, may_see, "10.0.0.1:36390", pages, Registry())
 
 
 class Measured:
@@ -94,6 +95,9 @@ class Measured:
 
     async def query(self, query: MetricQuery) -> list[dict[str, Any]]:
         return self._table.query(query, 1.0)
+
+    async def of_trial(self) -> list[dict[str, Any]]:
+        return [document_of(part) for part in self._table.of_trial()]
 
     async def names(self) -> list[dict[str, Any]]:
         return self._table.names()

@@ -13,10 +13,12 @@ import uvloop
 
 from app.agents.agent import AgentContext
 from app.agents.echo import EchoAgent
+from app.metrics.registry import Registry
 from app.seeding import Draws
 from app.sessions.blackboard import Board
 from app.sessions.limits import Limits
 from app.sessions.table import SessionTable
+from app.sessions.times import TickTimes
 from app.types import Purpose, SessionId
 from deployments.steps import StepService
 from tests.deployments.test_steps import show, show_here
@@ -79,7 +81,9 @@ def table_of_echoes(counts: Counter[str]) -> SessionTable:
         return EchoAgent(AgentContext(session, purpose, Draws(0), None, None, lambda _, __: None, board))
 
     loop = asyncio.get_running_loop()
-    return SessionTable(make, Limits(100, 60, 20), Purpose.TRAIN, lambda: "minted", loop.time, counts)
+    return SessionTable(
+        make, Limits(100, 60, 20), Purpose.TRAIN, lambda: "minted", loop.time, counts, times=TickTimes(Registry())
+    )
 
 
 def memory_bytes() -> int:

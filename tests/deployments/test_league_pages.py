@@ -74,15 +74,3 @@ async def test_a_league_that_is_away_keeps_nobody_waiting(monkeypatch: pytest.Mo
     asked.is_away = True
     with pytest.raises(OverloadedError, match="does not answer"):
         await shown(asked)
-
-
-async def test_ratings_and_matches_are_metrics_as_long_as_the_league_answers(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "SCRAPE_S", 0.01)
-    asked = Asked()
-    asked.play(5)
-    found = {(one.metric.name, *one.labels.values()): one.value for one in await pages(asked).samples()}
-    assert found["sparring_league_matches_total", "finished"] == 5
-    assert found["sparring_league_matches_open",] == 0
-    assert found["sparring_league_rating", "main"] > found["sparring_league_rating", "old"]
-    asked.is_away = True
-    assert await pages(asked).samples() == await NO_LEAGUE.samples() == []

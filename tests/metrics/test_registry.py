@@ -125,3 +125,11 @@ def test_memory_stays_flat_over_a_hundred_thousand_ticks() -> None:
         tracemalloc.stop()
     assert tick.whole.count == 160_000
     assert after - before < 100_000, "less than a byte a tick, where a kept value takes 32"
+
+
+def test_a_counter_that_somebody_else_counts_rises_to_where_that_is() -> None:
+    series = Registry().series(names.BUFFER_INSERTED)
+    for total in (5, 5, 9, 2):  # The last one has begun anew.
+        series.rise_to(total)
+    series.reduce()
+    assert series.whole.sum == 11

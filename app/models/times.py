@@ -1,0 +1,42 @@
+"""How long decisions wait for a model, and what its batches cost."""
+
+from collections.abc import Sequence
+from time import perf_counter
+from typing import Final
+
+from app.metrics.names import MODEL_BATCH_ROWS, MODEL_BATCH_SECONDS, TICK_SECONDS
+from app.metrics.registry import Registry
+from app.models.waiting import Waiting
+
+now_s: Final = perf_counter
+"""Returns seconds that never go back, as ``Waiting.asked_s`` has them."""
+
+
+class ModelTimes:
+    """Takes the times of one model's batches."""
+
+    __slots__ = ("_batch", "_decision", "_rows")
+
+    def __init__(self, registry: Registry, model: str) -> None:
+        """Binds the series.
+
+        Args:
+          registry: Of the process.
+          model: Name of the model.
+        """
+        self._decision = registry.series(TICK_SECONDS, part="model", model=model).add
+        self._batch = registry.series(MODEL_BATCH_SECONDS, model=model).add
+        self._rows = registry.series(MODEL_BATCH_ROWS, model=model).add
+
+    def took(self, group: Sequence[Waiting], begun_s: float) -> None:
+        """Takes a batch that is answered now.
+
+        Args:
+          group: Who asked.
+          begun_s: When the network was asked.
+        """
+        end_s = now_s()
+        self._batch(end_s - begun_s)
+        self._rows(sum(item.rows for item in group))
+        for item in group:
+            self._decision(end_s - item.asked_s)
