@@ -97,7 +97,9 @@ class ActorReplica:
         step = self._plane.step if self._slow_ticks is None else self._slow_ticks.watched(self._plane.step)
         self._service = StepService(step, show, show_here, largest, self._agents.counts)
         direct = await open_port(self._config, self._service, 0, shared=False)
-        watched = Watched(self._plane, self._agents, self._keeper, lambda: self._ports, lambda: self._tasks)
+        watched = Watched(
+            args.config, self._plane, self._agents, self._keeper, lambda: self._ports, lambda: self._tasks
+        )
         self._overseer.look_at(watched, own, self._node_port.number or direct.port, secret, self._config.agents[0])
         await self._plane.members.join(f"{host}:{direct.port}")
         self._ports = await open_client_ports(self._config, self._service, direct, self._node_port, args.owner)

@@ -20,6 +20,8 @@ from app.wire.openapi import openapi
 from app.wire.routes import unserved
 from app.wire.step_fields import credentials_of
 from app.wire.steps import Credentials
+from deployments.console.files import CONSOLE, FILES
+from deployments.console.pages import RING
 from deployments.trial_pages import Page, TrialPages
 from deployments.weights_pages import WEIGHTS
 
@@ -110,7 +112,17 @@ class Admin:
 
         Serve picks any replica of the cluster, so that two requests would show two nodes.
         """
-        if _page(request.path) not in ("/metrics", "/sessions", "/node", SESSION, "/weights", WEIGHTS):
+        if _page(request.path) not in (
+            "/metrics",
+            "/sessions",
+            "/node",
+            SESSION,
+            "/weights",
+            WEIGHTS,
+            CONSOLE,
+            FILES,
+            RING,
+        ):
             return None
         query = urlencode(read_query(request.fields).fields()) if request.path == "/sessions" else ""
         target = f"http://{self._address}{request.path}{'?' if query else ''}{query}"
@@ -120,7 +132,7 @@ class Admin:
         path = _page(request.path)
         open_path = self._open_paths().get(path)
         if open_path is not None:
-            return open_path()
+            return open_path(request)
         answer = self._guarded_paths(peers).get(path) or self._pages.get(path)
         if answer is None:
             return unserved(request)
@@ -128,11 +140,12 @@ class Admin:
             raise UnauthorizedError(f"{path} needs the key of an administrator; /healthz and /readyz do not")
         return await answer(request)
 
-    def _open_paths(self) -> dict[str, Callable[[], HttpReply]]:
+    def _open_paths(self) -> dict[str, Callable[[HttpRequest], HttpReply]]:
         return {
-            "/healthz": lambda: self._health("healthy"),
-            "/readyz": lambda: self._health("ready"),
-            "/openapi.json": lambda: HttpReply(_OK, self._document),
+            "/healthz": lambda _request: self._health("healthy"),
+            "/readyz": lambda _request: self._health("ready"),
+            "/openapi.json": lambda _request: HttpReply(_OK, self._document),
+            **self._trial.open_by_path(),
         }
 
     def _guarded_paths(self, peers: Peers | None) -> dict[str, Page]:
@@ -211,7 +224,7 @@ class Admin:
 
 def _page(path: str) -> str:
     """Returns a path without what follows one that stands for many."""
-    return next((page for page in (SESSION, WEIGHTS) if path.startswith(page)), path)
+    return next((page for page in (SESSION, WEIGHTS, FILES) if path.startswith(page)), path)
 
 
 async def _ask(peers: Peers | None, target: str) -> Mapping[str, PeerAnswer | None]:

@@ -44,6 +44,8 @@ from app.types import Purpose, SessionId
 from deployments.actor_args import ActorArgs
 from deployments.alarm_pages import AlarmPages
 from deployments.alarm_sender import AlarmSender
+from deployments.console.pages import ConsolePages
+from deployments.console.ring import ring_of
 from deployments.error_pages import ErrorPages
 from deployments.league import WHOLE, Part, ReplicaLeague
 from deployments.league_pages import NO_LEAGUE
@@ -109,14 +111,19 @@ class AgentMaker:
         """Returns how many shards of each buffer this replica sends to."""
         return {name: pusher.links for name, pusher in self.pushers.items()}
 
-    def pages(self) -> TrialPages:
-        """Returns what shows the trial."""
+    def pages(self, config: ExperimentConfig) -> TrialPages:
+        """Returns what shows the trial.
+
+        Args:
+          config: With the components of its mode alone.
+        """
         return TrialPages(
             weights=self.models.weights_pages(),
             league=NO_LEAGUE if self.league is None else self.league.pages(),
             errors=ErrorPages(self._trial.errors),
             alarms=AlarmPages(self._trial.alarms),
             metrics=MetricPages(self._trial.metrics),
+            console=ConsolePages(ring_of(config)),
         )
 
     def _record(self, session: SessionId, why: str) -> None:

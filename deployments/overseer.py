@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from ray import serve
 
+from app.config.root import ExperimentConfig
 from app.metrics.reports import ReplicaReport
 from app.sessions.directory import Replica
 from app.sessions.listing import SessionList
@@ -27,6 +28,8 @@ if TYPE_CHECKING:
 class Watched:
     """What an overseer looks at."""
 
+    config: ExperimentConfig
+    """With the components of its mode alone."""
     plane: GamePlane
     agents: AgentMaker
     keeper: DoorKeeper
@@ -89,7 +92,8 @@ class Overseer:
 
         peers = NodePeers(known, own, secret)
         address = f"{own.host}:{port}"
-        self._admin = Admin(report, sessions, peers, watched.keeper.may_see, address, watched.agents.pages())
+        pages = watched.agents.pages(watched.config)
+        self._admin = Admin(report, sessions, peers, watched.keeper.may_see, address, pages)
 
     def guard(self, port: Port | None, plane: GamePlane) -> None:
         """Shuts a shared port while the loop stands still, as long as another replica of the node listens there.

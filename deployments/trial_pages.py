@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from app.metrics.prometheus import Sample
 from app.wire.http import HttpReply, HttpRequest
 from deployments.alarm_pages import ALARMS, AlarmPages
+from deployments.console.files import CONSOLE, FILES
+from deployments.console.pages import RING, ConsolePages
 from deployments.error_pages import ERRORS, ErrorPages
 from deployments.league_pages import LEAGUE, OPPONENT, LeaguePages
 from deployments.metric_pages import NAMES, QUERY, MetricPages
@@ -23,6 +25,7 @@ class TrialPages:
     errors: ErrorPages
     alarms: AlarmPages
     metrics: MetricPages
+    console: ConsolePages
 
     def by_path(self) -> Mapping[str, Page]:
         """Returns what answers each path; one that ends with ``/`` answers what begins with it."""
@@ -32,10 +35,15 @@ class TrialPages:
             LEAGUE: self.league.show,
             OPPONENT: self.league.opponent,
             ERRORS: self.errors.show,
+            RING: self.console.ring,
             ALARMS: self.alarms.show,
             QUERY: self.metrics.query,
             NAMES: self.metrics.names,
         }
+
+    def open_by_path(self) -> Mapping[str, Callable[[HttpRequest], HttpReply]]:
+        """Returns what answers paths that tell nothing of the trial, and ask for no key."""
+        return {CONSOLE: self.console.files.page, FILES: self.console.files.file}
 
     async def samples(self) -> list[Sample]:
         """Returns what of the trial is a metric."""

@@ -174,6 +174,15 @@ OPERATIONS: Final = (
         "get", "/metrics/names", "metricsNames", "Lists the metrics of the whole trial.", _ref("MetricNames"),
         guarded=True,
     ),
+    Operation(
+        "get", "/ring", "ring", "Returns the parts of the trial and what goes from one to another.", _ref("Ring"),
+        guarded=True,
+    ),
+    Operation("get", "/console", "console", "Returns a web page that shows the trial.", TEXT, media="text/html"),
+    Operation(
+        "get", "/console/{file}", "consoleFile", "Returns a file of that page; 304 where the client has it.", TEXT,
+        media="text/javascript", parameters=(Parameter("file", "path", TEXT, "Its name."),),
+    ),
     Operation("get", "/openapi.json", "openapi", "Returns this document.", {"type": "object"}, refused=False),
 )  # fmt: skip
 """Everything that the game port serves over HTTP, and Serve's port as well."""
@@ -257,6 +266,13 @@ _SCHEMAS: Final[dict[str, Schema]] = {
     "Error": _object(
         number=WHOLE, count=WHOLE, first_s={"type": "number"}, time_s={"type": "number"}, level=TEXT, where=TEXT,
         trial=TEXT, process=TEXT, session=TEXT, message=TEXT, traceback={"type": ["string", "null"]},
+    ),
+    "Ring": _object(
+        project=TEXT, trial=TEXT, mode=TEXT,
+        parts={"type": "array", "items": _object(
+            id=TEXT, kind=TEXT, name=TEXT, facts={"type": "object", "additionalProperties": TEXT},
+        )},
+        links={"type": "array", "items": _object(source=TEXT, target=TEXT, meaning=TEXT)},
     ),
     "Opponent": _object(player=TEXT, agent=TEXT, model_version={"type": ["string", "null"]}),
     "Session": _object(

@@ -25,6 +25,9 @@ ROUTES: Final[dict[str, tuple[str, ...]]] = {
     "/metrics": _SHOWN,
     "/metrics/query": _SHOWN,
     "/metrics/names": _SHOWN,
+    "/ring": _SHOWN,
+    "/console": _SHOWN,
+    "/console/{file}": _SHOWN,
     "/openapi.json": _SHOWN,
     "/ws": ("GET",),
 }
@@ -53,5 +56,9 @@ def _methods(path: str) -> tuple[str, ...]:
     """Returns the methods of a path; ``*`` stands for all paths."""
     if path == "*":
         return tuple(dict.fromkeys(method for methods in ROUTES.values() for method in methods))
-    many = {"/sessions/": "/sessions/{id}", "/weights/": "/weights/{model}/{version}"}
+    many = {
+        "/sessions/": "/sessions/{id}",
+        "/weights/": "/weights/{model}/{version}",
+        "/console/": "/console/{file}",
+    }
     return ROUTES.get(next((route for start, route in many.items() if path.startswith(start)), path), ())

@@ -5,12 +5,14 @@ import socket
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import jsonschema
 import orjson
 import pytest
 
+from app.config.load import load
 from app.errors import BadRequestError, SessionUnknownError, StepError, UnauthorizedError
 from app.metrics import names
 from app.metrics.documents import document_of
@@ -29,6 +31,8 @@ from app.wire.routes import ROUTES
 from app.wire.steps import Credentials
 from deployments.admin import Admin
 from deployments.alarm_pages import AlarmPages
+from deployments.console.pages import ConsolePages
+from deployments.console.ring import ring_of
 from deployments.error_pages import ErrorPages
 from deployments.links import SECRET_HEADER
 from deployments.listener.detecting import DetectingConnection
@@ -42,6 +46,7 @@ from tests.deployments.league import pages as league_pages
 from tests.deployments.test_weights_pages import Shelf
 from tests.metrics.test_prometheus import parsed
 
+CONFIG = Path(__file__).parents[2] / "configs" / "rl.yaml"
 HOST, SECRET = "127.0.0.1", "the cluster's"
 
 
@@ -81,6 +86,7 @@ def admin(
         errors=ErrorPages(ErrorStore(10)),
         alarms=AlarmPages(AlarmStore()),
         metrics=MetricPages(Measured()),
+        console=ConsolePages(ring_of(load(CONFIG))),
     )
     own = report(name, len(sessions), **changes)
     return Admin(lambda: own, shown, peers, may_see, "10.0.0.1:36390", pages, Registry())
@@ -105,7 +111,9 @@ class Measured:
 
 def filled(path: str) -> str:
     """Returns a path of the document as it may be asked for."""
-    return path.replace("{id}", "a").replace("{model}", "main").replace("{version}", "latest")
+    return (
+        path.replace("{id}", "a").replace("{model}", "main").replace("{version}", "latest").replace("{file}", "app.js")
+    )
 
 
 def read(reply: HttpReply) -> Any:
@@ -221,7 +229,17 @@ def test_serves_port_sends_on_to_the_nodes_own() -> None:
     one = admin()
     found = {
         path: one.elsewhere(get(path, limit="5"))
-        for path in ("/metrics", "/sessions", "/sessions/a%20b", "/node", "/weights", "/weights/main/latest")
+        for path in (
+            "/metrics",
+            "/sessions",
+            "/sessions/a%20b",
+            "/node",
+            "/weights",
+            "/weights/main/latest",
+            "/console",
+            "/console/app.js",
+            "/ring",
+        )
     }
     locations = {path: dict(reply.headers)[b"Location"].decode() for path, reply in found.items() if reply is not None}
     assert {reply.status for reply in found.values() if reply is not None} == {307}
@@ -232,6 +250,9 @@ def test_serves_port_sends_on_to_the_nodes_own() -> None:
         "/node": "http://10.0.0.1:36390/node",
         "/weights": "http://10.0.0.1:36390/weights",
         "/weights/main/latest": "http://10.0.0.1:36390/weights/main/latest",
+        "/console": "http://10.0.0.1:36390/console",
+        "/console/app.js": "http://10.0.0.1:36390/console/app.js",
+        "/ring": "http://10.0.0.1:36390/ring",
     }
     assert one.elsewhere(get("/healthz")) is None
     assert one.elsewhere(get("/status")) is None

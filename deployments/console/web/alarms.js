@@ -1,0 +1,71 @@
+// What an operator should know: what is wrong now, and what was refused.
+import { html } from "./html.js";
+import { count, seconds } from "./format.js";
+import { Answer, Badge, Empty, Section, Table } from "./parts.js";
+import { useNode } from "./trial.js";
+
+const LAG_S = 0.25; // Delay of an event loop that games begin to feel.
+const NO_ERRORS = new Set(["starts", "stops", "autos", "rows_pushed", "from_peers", "recorded_episodes"]);
+const ERRORS = [
+  "bad_request", "unauthorized", "session_unknown", "session_exists", "stale_seq", "seq_gap", "session_lost", "body_too_large", "bad_payload",
+  "protocol_version", "overloaded", "agent_error", "draining", "deadline_exceeded",
+];
+
+export function Alarms() {
+  const node = useNode();
+  return html`<${Answer} feed=${node}>
+    ${(data) => html`
+      <${Section} title="Now">
+        <${Table} caption="What is wrong now" columns=${NOW} rows=${alarmsOf(data)} keyOf=${(one) => `${one.where} ${one.what}`} empty="Nothing is wrong." />
+      <//>
+      <${Section} title="Refused steps">
+        <${Table} caption="Refused steps by code" columns=${REFUSED} rows=${refused(data)} keyOf=${(one) => one.code}
+          empty="No step was refused since the replicas started." />
+      <//>
+      <${Section} title="Whatever else was counted">
+        <${Events} node=${data} />
+      <//>`}
+  <//>`;
+}
+
+/** Returns what is wrong with a node now: {kind, where, what}. */
+export function alarmsOf(node) {
+  const found = node.silent.map((name) => ({ kind: "bad", where: name, what: "the replica does not answer" }));
+  for (const one of node.replicas) {
+    const say = (kind, what) => found.push({ kind, where: one.replica, what });
+    if (!one.healthy) say("bad", "one of the replica's own tasks has failed");
+    else if (!one.ready) say("warn", "the replica drains: it takes no new games");
+    if (one.degraded) say("bad", `the event loop stands still: ${one.degraded}`);
+    else if (one.loop_lag_s > LAG_S) say("warn", `the event loop is late by ${seconds(one.loop_lag_s)}`);
+    for (const call of one.stuck) say("warn", `a call is stuck: ${call}`);
+    if (one.keys?.error) say("bad", `the keys stay as they were: ${one.keys.error}`);
+    for (const [model, release] of Object.entries(one.releases)) {
+      for (const [version, reason] of Object.entries(release.refused ?? {})) say("warn", `version ${version} of ${model} is refused: ${reason}`);
+      for (const [version, reason] of Object.entries(release.rolled_back ?? {})) say("warn", `version ${version} of ${model} was taken back: ${reason}`);
+    }
+  }
+  return found;
+}
+
+function refused(node) {
+  return ERRORS.filter((code) => node.counts[code] > 0).map((code) => ({ code, times: node.counts[code] }));
+}
+
+const NOW = [
+  { title: "How bad", cell: (one) => html`<${Badge} kind=${one.kind}>${one.kind === "bad" ? "failure" : "warning"}<//>` },
+  { title: "Where", cell: (one) => one.where },
+  { title: "What", cell: (one) => one.what },
+];
+
+const REFUSED = [
+  { title: "Code", cell: (one) => html`<code>${one.code}</code>` },
+  { title: "Times", cell: (one) => count(one.times), right: true },
+];
+
+function Events({ node }) {
+  const rows = Object.entries(node.counts)
+    .filter(([name]) => !NO_ERRORS.has(name) && !ERRORS.includes(name) && !name.startsWith("ticks_"))
+    .map(([name, times]) => ({ code: name, times }));
+  if (rows.length === 0) return html`<${Empty}>Nothing.<//>`;
+  return html`<${Table} caption="Other counters" columns=${[{ ...REFUSED[0], title: "Event" }, REFUSED[1]]} rows=${rows} keyOf=${(one) => one.code} empty="Nothing." />`;
+}

@@ -1,0 +1,118 @@
+// Curves of the metric store: those of the trainers, those of the buffers, and any other by its name.
+import { html, useState } from "./html.js";
+import { address, useFeed } from "./service.js";
+import { valued } from "./format.js";
+import { Answer, Empty, Section, Table } from "./parts.js";
+import { Chart } from "./chart.js";
+import { LISTS_S, RARE_S, total, useNode } from "./trial.js";
+import { count } from "./format.js";
+
+const CURVES = 6; // Charts of one view: a request each, every time.
+const NO_QUERY = "This service answers no metric queries.";
+
+/** Returns what can be asked for. */
+function useNames() {
+  return useFeed(address("metrics/names"), RARE_S);
+}
+
+export function Learning() {
+  const names = useNames();
+  return html`<${Section} title="Learning curves">
+    <${Answer} feed=${names} missing=${NO_QUERY}>
+      ${(data) => html`<${Chooser} metrics=${data.metrics.filter((one) => one.labels.includes("trainer"))} by="trainer" axis="step"
+        empty=${html`No trainer has reported yet: this config has none, or it has not begun. <code>python -m train</code> starts one.`} />`}
+    <//>
+  <//>`;
+}
+
+export function Metrics() {
+  const names = useNames();
+  return html`<${Section} title="Metrics">
+    <${Answer} feed=${names} missing=${NO_QUERY}>
+      ${(data) => html`<${Chooser} metrics=${data.metrics} axis="time" empty="Nothing has been measured yet." />`}
+    <//>
+  <//>`;
+}
+
+export function Buffers() {
+  const names = useNames();
+  const node = useNode();
+  return html`
+    <${Section} title="Rows on their way">
+      <${Answer} feed=${node}>${(data) => html`<${Table} caption="Rows that replicas sent" columns=${ROWS} rows=${data.replicas} keyOf=${(one) => one.replica}
+        empty="No replica answers." />`}<//>
+    <//>
+    <${Section} title="Buffers">
+      <${Answer} feed=${names} missing=${NO_QUERY}>
+        ${(data) => html`<${Chooser} metrics=${data.metrics.filter((one) => one.labels.includes("buffer"))} by="buffer" axis="time"
+          empty="No buffer has reported yet: a deployed service records nothing." />`}
+      <//>
+    <//>`;
+}
+
+const ROWS = [
+  { title: "Replica", cell: (one) => one.replica },
+  { title: "Rows sent", cell: (one) => count(one.counts.rows_pushed ?? 0), right: true },
+  { title: "Rows lost", cell: (one) => count(total(one.counts, "rows_dropped_")), right: true },
+  { title: "Pushes refused", cell: (one) => count(one.counts.pushes_refused ?? 0), right: true },
+  { title: "Buffers", cell: (one) => Object.entries(one.buffer_links).map(([name, links]) => `${name} (${links})`).join(", ") },
+];
+
+/** Charts of the chosen metrics, and a box for each to choose by. */
+function Chooser({ metrics, by, axis, empty }) {
+  const [chosen, choose] = useState(null);
+  const [wanted, want] = useState("");
+  if (metrics.length === 0) return html`<${Empty}>${empty}<//>`;
+  const shown = chosen ?? metrics.slice(0, CURVES).map((one) => one.name);
+  const toggle = (name) => choose(shown.includes(name) ? shown.filter((one) => one !== name) : [...shown, name].slice(-CURVES));
+  const listed = metrics.filter((one) => one.name.includes(wanted.toLowerCase()));
+  return html`
+    <details>
+      <summary>${shown.length} of ${metrics.length} shown; at most ${CURVES} at a time</summary>
+      <label>Find<input type="search" value=${wanted} onInput=${(event) => want(event.target.value)} autocomplete="off" /></label>
+      <fieldset class="choices">
+        <legend class="hidden">Metrics to show</legend>
+        ${listed.map((one) => html`<label key=${one.name} title=${one.help}>
+          <input type="checkbox" checked=${shown.includes(one.name)} onChange=${() => toggle(one.name)} />${one.name}
+        </label>`)}
+      </fieldset>
+    </details>
+    <div class="two">${metrics.filter((one) => shown.includes(one.name)).map((one) => html`<${Curve} key=${one.name} metric=${one} by=${by} axis=${axis} />`)}</div>`;
+}
+
+function Curve({ metric, by, axis }) {
+  const feed = useFeed(address("metrics/query", { name: metric.name, by, axis, reduce: "mean,count" }), LISTS_S);
+  return html`<${Answer} feed=${feed}>
+    ${(data) => {
+      const drawn = data.series.filter((one) => one.points.length > 0);
+      if (drawn.length === 0) return html`<${Latest} metric=${metric} series=${data.series} />`;
+      return html`<${Chart} title=${`${metric.name}: ${metric.help}`} time=${axis === "time"} xLabel=${axis === "time" ? "" : axis} ...${aligned(drawn)} />`;
+    }}
+  <//>`;
+}
+
+/** The values of a metric that has no curve. */
+function Latest({ metric, series }) {
+  const columns = [
+    { title: "Of", cell: (one) => labelled(one) },
+    { title: "Mean", cell: (one) => valued(one.values.mean, one.unit), right: true },
+    { title: "Values", cell: (one) => count(one.values.count), right: true },
+  ];
+  return html`<figure class="chart"><figcaption>${metric.name}: ${metric.help}</figcaption>
+    <${Table} caption=${metric.name} columns=${columns} rows=${series} keyOf=${labelled} empty="No values yet." />
+  </figure>`;
+}
+
+function labelled(one) {
+  return Object.values(one.labels).join(", ") || one.name;
+}
+
+/** Returns the curves over one x axis: all their x, and null where a curve has no value. */
+function aligned(series) {
+  const xs = [...new Set(series.flatMap((one) => one.points.map(([x]) => x)))].sort((a, b) => a - b);
+  const lines = series.map((one) => {
+    const at = new Map(one.points);
+    return { name: labelled(one), unit: one.unit, ys: xs.map((x) => at.get(x) ?? null) };
+  });
+  return { xs, lines };
+}
