@@ -1,9 +1,11 @@
 // What an operator should know: what is wrong now, and what was refused.
 import { html } from "./html.js";
-import { count, seconds } from "./format.js";
+import { clock, count, seconds } from "./format.js";
 import { Answer, Badge, Empty, Section, Table } from "./parts.js";
-import { useNode } from "./trial.js";
+import { address, useFeed } from "./service.js";
+import { LISTS_S, useNode } from "./trial.js";
 
+const LOGGED = 50; // Different errors and warnings that are listed.
 const LAG_S = 0.25; // Delay of an event loop that games begin to feel.
 const NO_ERRORS = new Set(["starts", "stops", "autos", "rows_pushed", "from_peers", "recorded_episodes"]);
 const ERRORS = [
@@ -13,11 +15,20 @@ const ERRORS = [
 
 export function Alarms() {
   const node = useNode();
-  return html`<${Answer} feed=${node}>
-    ${(data) => html`
-      <${Section} title="Now">
-        <${Table} caption="What is wrong now" columns=${NOW} rows=${alarmsOf(data)} keyOf=${(one) => `${one.where} ${one.what}`} empty="Nothing is wrong." />
+  const errors = useFeed(address("errors", { level: "warning", limit: LOGGED, traceback: 1 }), LISTS_S);
+  return html`
+    <${Section} title="Now">
+      <${Answer} feed=${node}>
+        ${(data) => html`<${Table} caption="What is wrong now" columns=${NOW} rows=${alarmsOf(data)} keyOf=${(one) => `${one.where} ${one.what}`} empty="Nothing is wrong." />`}
       <//>
+    <//>
+    <${Section} title="Errors and warnings of all processes">
+      <${Answer} feed=${errors}>
+        ${(data) => html`<${Table} caption="Errors and warnings, the newest first" columns=${LOG} rows=${data.errors.toReversed()} keyOf=${(one) => `${one.process} ${one.where} ${one.first_s}`}
+          empty="No process has logged an error or a warning since the service started." />`}
+      <//>
+    <//>
+    <${Answer} feed=${node}>${(data) => html`
       <${Section} title="Refused steps">
         <${Table} caption="Refused steps by code" columns=${REFUSED} rows=${refused(data)} keyOf=${(one) => one.code}
           empty="No step was refused since the replicas started." />
@@ -25,7 +36,7 @@ export function Alarms() {
       <${Section} title="Whatever else was counted">
         <${Events} node=${data} />
       <//>`}
-  <//>`;
+    <//>`;
 }
 
 /** Returns what is wrong with a node now: {kind, where, what}. */
@@ -56,6 +67,21 @@ const NOW = [
   { title: "Where", cell: (one) => one.where },
   { title: "What", cell: (one) => one.what },
 ];
+
+const LOG = [
+  { title: "Last", cell: (one) => clock(one.time_s) },
+  { title: "How bad", cell: (one) => html`<${Badge} kind=${one.level === "warning" ? "warn" : "bad"}>${one.level}<//>` },
+  { title: "Times", cell: (one) => count(one.count), right: true },
+  { title: "Process", cell: (one) => one.process },
+  { title: "Session", cell: (one) => (one.session === "" ? "" : html`<a href=${`#/sessions/${encodeURIComponent(one.session)}`}>${one.session}</a>`) },
+  { title: "What", cell: (one) => html`<${Said} error=${one} />` },
+];
+
+/** What was logged, and the traceback of who wants it. */
+function Said({ error }) {
+  if (error.traceback === null) return html`<span class="said">${error.message}</span>`;
+  return html`<details class="said"><summary>${error.message}</summary><pre>${error.traceback}</pre></details>`;
+}
 
 const REFUSED = [
   { title: "Code", cell: (one) => html`<code>${one.code}</code>` },

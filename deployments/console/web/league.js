@@ -59,7 +59,7 @@ function Payoff({ payoff }) {
   return html`
     <p class="quiet">How often the row's player beats the column's, in per cent; rows in the order of the standings.
       ${players.length > SHOWN && ` The ${SHOWN} strongest of ${players.length} are shown.`}</p>
-    <div class="scroll" role="region" aria-label="Payoff" tabindex="0">
+    <div class="scroll" role="group" aria-label="Payoff" tabindex="0">
       <table class="heat">
         <caption class="hidden">Win rates of each pair of players</caption>
         <thead><tr><td></td>${shown.map((player) => html`<th scope="col" key=${player}><span>${player}</span></th>`)}</tr></thead>

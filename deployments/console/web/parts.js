@@ -49,7 +49,7 @@ export function Figures({ figures }) {
 /** A table that scrolls by itself where the screen is narrow; each column is {title, cell, right}. */
 export function Table({ caption, columns, rows, keyOf, empty }) {
   if (rows.length === 0) return html`<${Empty}>${empty}<//>`;
-  return html`<div class="scroll" role="region" aria-label=${caption} tabindex="0">
+  return html`<div class="scroll" role="group" aria-label=${caption} tabindex="0">
     <table>
       <caption class="hidden">${caption}</caption>
       <thead>

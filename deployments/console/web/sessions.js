@@ -20,14 +20,17 @@ export function Sessions() {
     setPages([""]);
   };
   return html`<${Section} title="Open sessions">
-    <form class="filters" role="search" onSubmit=${(event) => find(event)}>
-      <label>Session<input name="session" type="search" placeholder="its id, then Enter" autocomplete="off" /></label>
+    <div class="filters">
+      <form role="search" aria-label="Open a session" onSubmit=${find}>
+        <label>Session<input name="session" type="search" placeholder="its id" autocomplete="off" /></label>
+        <button type="submit" class="secondary">Open</button>
+      </form>
       <label>Game<input type="search" placeholder="all games" value=${game} autocomplete="off" onChange=${(event) => first(setGame)(event.target.value.trim())} /></label>
       <label>Purpose<select value=${purpose} onChange=${(event) => first(setPurpose)(event.target.value)}>
         <option value="">all</option>
         ${PURPOSES.map((one) => html`<option value=${one}>${one}</option>`)}
       </select></label>
-    </form>
+    </div>
     <${Answer} feed=${feed}>
       ${(data) => html`
         ${data.silent.length > 0 && html`<p class="trouble" role="status">Silent, so their sessions are missing: ${data.silent.join(", ")}.</p>`}

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from app.config.load import load
+from app.logs.entry import Entry
 from app.metrics.reports import ReplicaReport
 from app.sessions.listing import SessionList
 from app.stores.errors import ErrorStore
@@ -54,6 +55,8 @@ class Node:
     """Whether only the administrator's key opens the admin paths."""
     asked: list[HttpRequest] = field(default_factory=list)
     errors: ErrorStore = field(default_factory=lambda: ErrorStore(10))
+    loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
+    """Where it answers."""
     stopped: list[StepRequest] = field(default_factory=list)
 
     @property
@@ -67,6 +70,10 @@ class Node:
     def may_see(self, credentials: Credentials | None) -> bool:
         return not self.guarded or (credentials is not None and credentials.key == ADMIN_KEY)
 
+    def log(self, entry: Entry) -> None:
+        """Has a process log an error."""
+        asyncio.run_coroutine_threadsafe(self.errors.add([entry]), self.loop).result(WAIT_S)
+
     async def step(self, request: StepRequest) -> StepReply:
         self.stopped.append(request)
         self.sessions.pop(request.session, None)
@@ -77,9 +84,8 @@ def admin_of(node: Node, league: LeaguePages, config: str = "league.yaml") -> Ad
     """Returns the admin side of a node that shows the parts of a shipped config."""
     sessions = SessionList(node.sessions, "one", "player", lambda: 1.0)
     weights, console = WeightsPages(Shelf(), {"main": 2**20}), ConsolePages(ring_of(load(CONFIGS / config)))
-    return Admin(
-        node.said, sessions, None, node.may_see, f"{HOST}:36390", weights, league, ErrorPages(node.errors), console
-    )
+    errors, address = ErrorPages(node.errors), f"{HOST}:36390"
+    return Admin(node.said, sessions, None, node.may_see, address, weights, league, errors, console)
 
 
 @contextmanager
@@ -95,7 +101,7 @@ def serving(*, with_league: bool = True) -> Iterator[Node]:
         return await admin.show(request)
 
     ready, stop = threading.Event(), asyncio.Event()
-    loop = asyncio.new_event_loop()
+    loop = node.loop
 
     async def run() -> None:
         connections = Connections(StepService(node.step, show, show, 10_000), 10_000)
