@@ -148,8 +148,9 @@ class SessionList:
         return None if found is None else self._summary(session, found)
 
     def by_purpose(self) -> dict[str, int]:
-        """Returns how many sessions are open for each purpose."""
-        return dict(Counter(str(session.purpose) for session in self._table.values()))
+        """Returns how many sessions are open for each purpose; 0 as well, since a gauge that is not told stays."""
+        open_now = Counter(session.purpose for session in self._table.values())
+        return {str(purpose): open_now[purpose] for purpose in Purpose}
 
     def _summary(self, name: SessionId, session: OpenSession) -> SessionSummary:
         idle_s = 0.0 if session.lock.locked() else self._clock() - session.used_at_s

@@ -67,7 +67,7 @@ def test_pages_can_be_filtered_by_game_and_purpose() -> None:
     assert ids(sessions.page(Query(game="g"))) == ["g-agent-a", "g-agent-b"]
     assert ids(sessions.page(Query(purpose="train"))) == ["g-agent-a", "h"]
     assert ids(sessions.page(Query(game="g", purpose="play"))) == ["g-agent-b"]
-    assert sessions.by_purpose() == {"train": 2, "play": 1}
+    assert sessions.by_purpose() == {"train": 2, "evaluate": 0, "play": 1}
 
 
 @pytest.mark.parametrize("limit", ["0", "-1", "1001", "ten", "", "1e3", "0000000001000000"])

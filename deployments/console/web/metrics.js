@@ -1,14 +1,13 @@
 // Curves of the metric store: those of the trainers, those of the buffers, and any other by its name.
 import { html, useState } from "./html.js";
 import { address, useFeed } from "./service.js";
-import { valued } from "./format.js";
+import { count, valued } from "./format.js";
 import { Answer, Empty, Section, Table } from "./parts.js";
 import { Chart } from "./chart.js";
 import { LISTS_S, RARE_S, total, useNode } from "./trial.js";
-import { count } from "./format.js";
 
 const CURVES = 6; // Charts of one view: a request each, every time.
-const NO_QUERY = "This service answers no metric queries.";
+const REDUCTIONS = { counter: "rate,sum", gauge: "last", distribution: "mean,count" }; // The first makes the curve.
 
 /** Returns what can be asked for. */
 function useNames() {
@@ -18,7 +17,7 @@ function useNames() {
 export function Learning() {
   const names = useNames();
   return html`<${Section} title="Learning curves">
-    <${Answer} feed=${names} missing=${NO_QUERY}>
+    <${Answer} feed=${names}>
       ${(data) => html`<${Chooser} metrics=${data.metrics.filter((one) => one.labels.includes("trainer"))} by="trainer" axis="step"
         empty=${html`No trainer has reported yet: this config has none, or it has not begun. <code>python -m train</code> starts one.`} />`}
     <//>
@@ -28,7 +27,7 @@ export function Learning() {
 export function Metrics() {
   const names = useNames();
   return html`<${Section} title="Metrics">
-    <${Answer} feed=${names} missing=${NO_QUERY}>
+    <${Answer} feed=${names}>
       ${(data) => html`<${Chooser} metrics=${data.metrics} axis="time" empty="Nothing has been measured yet." />`}
     <//>
   <//>`;
@@ -43,7 +42,7 @@ export function Buffers() {
         empty="No replica answers." />`}<//>
     <//>
     <${Section} title="Buffers">
-      <${Answer} feed=${names} missing=${NO_QUERY}>
+      <${Answer} feed=${names}>
         ${(data) => html`<${Chooser} metrics=${data.metrics.filter((one) => one.labels.includes("buffer"))} by="buffer" axis="time"
           empty="No buffer has reported yet: a deployed service records nothing." />`}
       <//>
@@ -81,12 +80,12 @@ function Chooser({ metrics, by, axis, empty }) {
 }
 
 function Curve({ metric, by, axis }) {
-  const feed = useFeed(address("metrics/query", { name: metric.name, by, axis, reduce: "mean,count" }), LISTS_S);
+  const feed = useFeed(address("metrics/query", { name: metric.name, by, axis, reduce: REDUCTIONS[metric.kind] }), LISTS_S);
   return html`<${Answer} feed=${feed}>
     ${(data) => {
       const drawn = data.series.filter((one) => one.points.length > 0);
       if (drawn.length === 0) return html`<${Latest} metric=${metric} series=${data.series} />`;
-      return html`<${Chart} title=${`${metric.name}: ${metric.help}`} time=${axis === "time"} xLabel=${axis === "time" ? "" : axis} ...${aligned(drawn)} />`;
+      return html`<${Chart} title=${`${metric.name}: ${metric.help.replace(/\.$/, "")}`} time=${axis === "time"} xLabel=${axis === "time" ? "" : axis} ...${aligned(drawn)} />`;
     }}
   <//>`;
 }
@@ -95,8 +94,7 @@ function Curve({ metric, by, axis }) {
 function Latest({ metric, series }) {
   const columns = [
     { title: "Of", cell: (one) => labelled(one) },
-    { title: "Mean", cell: (one) => valued(one.values.mean, one.unit), right: true },
-    { title: "Values", cell: (one) => count(one.values.count), right: true },
+    ...REDUCTIONS[metric.kind].split(",").map((name) => ({ title: name, cell: (one) => valued(one.values[name], metric.unit), right: true })),
   ];
   return html`<figure class="chart"><figcaption>${metric.name}: ${metric.help}</figcaption>
     <${Table} caption=${metric.name} columns=${columns} rows=${series} keyOf=${labelled} empty="No values yet." />
@@ -107,12 +105,18 @@ function labelled(one) {
   return Object.values(one.labels).join(", ") || one.name;
 }
 
+/** Returns the unit of a curve's values. */
+function unitOf({ kind, unit }) {
+  if (kind !== "counter") return unit;
+  return unit === "1" ? "/s" : `${unit}/s`;
+}
+
 /** Returns the curves over one x axis: all their x, and null where a curve has no value. */
 function aligned(series) {
   const xs = [...new Set(series.flatMap((one) => one.points.map(([x]) => x)))].sort((a, b) => a - b);
   const lines = series.map((one) => {
     const at = new Map(one.points);
-    return { name: labelled(one), unit: one.unit, ys: xs.map((x) => at.get(x) ?? null) };
+    return { name: labelled(one), unit: unitOf(one), ys: xs.map((x) => at.get(x) ?? null) };
   });
   return { xs, lines };
 }

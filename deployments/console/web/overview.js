@@ -1,61 +1,82 @@
-// The first view: the ring with live figures.
+// The first view: the ring with live figures. Those that the metric query tells come from it, for the whole trial.
 import { html } from "./html.js";
 import { address, useFeed } from "./service.js";
-import { count, rate, seconds } from "./format.js";
+import { count, number, rate, seconds } from "./format.js";
 import { Answer, Figures, Section } from "./parts.js";
 import { Chart } from "./chart.js";
 import { Ring } from "./ring.js";
-import { LISTS_S, RARE_S, total, useNode, usePast } from "./trial.js";
+import { LISTS_S, RARE_S, useNode, useSeries, valueOf } from "./trial.js";
 import { alarmsOf } from "./alarms.js";
+
+const NOW_S = 10; // Seconds over which a rate is one of now.
+const RETURNS_S = 60; // Seconds of episodes whose mean return is shown.
+const CHART_S = 300; // Seconds of the charts.
 
 export function Overview() {
   const ring = useFeed(address("ring"), RARE_S);
-  const node = useNode();
   const weights = useFeed(address("weights"), LISTS_S);
-  const past = usePast(node);
+  const node = useNode();
+  const told = useTold();
   return html`
-    <${Answer} feed=${node}>${(data) => html`<${Figures} figures=${figures(data, past)} />`}<//>
+    <${Answer} feed=${node}>${(data) => html`<${Figures} figures=${figures(data, told)} />`}<//>
     <${Section} title="The ring">
       <${Answer} feed=${ring}>
-        ${(data) => html`<${Ring} ring=${data} figureOf=${(part) => figuresOf(part, node.data, weights.data)} />`}
+        ${(data) => html`<${Ring} ring=${data} figureOf=${(part) => figuresOf(part, told, node.data, weights.data)} />`}
       <//>
     <//>
     <div class="two">
-      <${Chart} title="Ticks answered, since this page was opened" time=${true} xs=${past.map((one) => one.t)}
-        lines=${[{ name: "ticks a second", ys: past.map((one) => one.ticks), unit: "/s" }]} />
-      <${Chart} title="Open sessions, since this page was opened" time=${true} xs=${past.map((one) => one.t)}
-        lines=${[{ name: "sessions", ys: past.map((one) => one.sessions), unit: "1" }]} />
+      <${Curve} title="Ticks answered, the last five minutes" name="ticks a second" unit="/s" points=${told.tickCurve?.[0]?.points} />
+      <${Curve} title="Mean return of training episodes, the last five minutes" name="mean return" unit="1" points=${told.returnCurve?.[0]?.points} />
     </div>`;
 }
 
-function figures(node, past) {
-  const alarms = alarmsOf(node).filter((alarm) => alarm.kind !== "good");
+/** Returns what the metric query tells, each a list of series. */
+function useTold() {
+  const train = { "label.purpose": "train", by: "", reduce: "mean" };
+  return {
+    sessions: useSeries("sparring_sessions", { by: "actor", reduce: "total" }),
+    rates: useSeries("sparring_ticks_total", { by: "", reduce: "rate", window_s: NOW_S }),
+    ticks: useSeries("sparring_ticks_total", { by: "", reduce: "sum" }),
+    starts: useSeries("sparring_starts_total", { by: "", reduce: "sum" }, LISTS_S),
+    returns: useSeries("sparring_episode_return", { ...train, window_s: RETURNS_S }, LISTS_S),
+    updates: useSeries("learner/update_s", { by: "trainer", reduce: "count" }),
+    tickCurve: useSeries("sparring_ticks_total", { by: "", reduce: "rate", window_s: CHART_S }, LISTS_S),
+    returnCurve: useSeries("sparring_episode_return", { ...train, window_s: CHART_S }, LISTS_S),
+  };
+}
+
+function figures(node, told) {
+  const alarms = alarmsOf(node);
+  const ticks = valueOf(told.ticks, "sum");
   return [
-    ["Open sessions", count(node.sessions), null, "sessions"],
-    ["Ticks", rate(past.at(-1)?.ticks, "ticks"), `${count(total(node.counts, "ticks_"))} since the start`, "ticks"],
-    ["Games started", count(node.counts.starts ?? 0), null, "starts"],
+    ["Open sessions", count(sessionsOf(told)), null, "sessions"],
+    ["Ticks", rate(valueOf(told.rates, "rate"), "ticks"), `${count(ticks)} since the start`, "ticks"],
+    ["Sessions started", count(valueOf(told.starts, "sum")), null, "starts"],
+    ["Mean return", number(valueOf(told.returns, "mean")), "training, the last minute", "return"],
     ["Replicas", count(node.replicas.length + node.silent.length), node.silent.length > 0 ? `${node.silent.length} silent` : "all answer", "replicas"],
     ["Alarms", html`<a href="#/alarms">${count(alarms.length)}</a>`, alarms[0]?.what ?? "none", "alarms"],
   ];
 }
 
+/** Returns the open sessions of one actor, or of all. */
+function sessionsOf(told, actor) {
+  const found = told.sessions?.filter((one) => actor === undefined || one.labels.actor === actor);
+  return found?.reduce((sum, one) => sum + (one.values.total ?? 0), 0);
+}
+
 /** Returns the live figures of one part of the ring. */
-function figuresOf(part, node, weights) {
-  if (node === null) return [];
-  const replicas = node.replicas.filter((replica) => replica.actor === part.name);
+function figuresOf(part, told, node, weights) {
   switch (part.kind) {
     case "cores":
-      return [["connections", count(node.connections)]];
+      return node === null ? [] : [["connections", count(node.connections)]];
     case "actor":
-      return [
-        ["replicas", count(replicas.length)],
-        ["sessions", count(replicas.reduce((sum, one) => sum + total(one.sessions, ""), 0))],
-        ["ticks", count(replicas.reduce((sum, one) => sum + total(one.counts, "ticks_"), 0))],
-      ];
+      return [["replicas", count(node?.replicas.filter((one) => one.actor === part.name).length)], ["sessions", count(sessionsOf(told, part.name))]];
     case "model":
       return modelFigures(part.name, node, weights);
     case "buffer":
-      return [["links", count(node.replicas.reduce((sum, one) => sum + (one.buffer_links[part.name] ?? 0), 0))]];
+      return node === null ? [] : [["links", count(node.replicas.reduce((sum, one) => sum + (one.buffer_links[part.name] ?? 0), 0))]];
+    case "trainer":
+      return [["updates", count(valueOf(told.updates, "count", { trainer: part.name }))]];
     case "weights":
       return weights === null ? [] : [["versions", count(Object.values(weights.models).reduce((sum, one) => sum + one.versions.length, 0))]];
     default:
@@ -64,9 +85,13 @@ function figuresOf(part, node, weights) {
 }
 
 function modelFigures(name, node, weights) {
-  const played = [...new Set(node.replicas.map((one) => one.versions[name]).filter(Boolean))];
+  const played = node === null ? [] : [...new Set(node.replicas.map((one) => one.versions[name]).filter(Boolean))];
   const kept = weights?.models[name];
   const found = [["plays", played.length > 0 ? played.join(", ") : "elsewhere"]];
   if (kept?.newest) found.push(["newest", kept.newest], ["age", seconds(kept.age_s)]);
   return found;
+}
+
+function Curve({ title, name, unit, points = [] }) {
+  return html`<${Chart} title=${title} time=${true} xs=${points.map(([x]) => x)} lines=${[{ name, unit, ys: points.map(([, y]) => y) }]} />`;
 }

@@ -2,16 +2,21 @@
 
 import asyncio
 import threading
-from collections.abc import Iterator
+from collections.abc import Coroutine, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any, TypeVar
 
 from app.config.load import load
+from app.errors import NotFoundError
 from app.logs.entry import Entry
+from app.metrics.query import MetricQuery
+from app.metrics.registry import Registry
 from app.metrics.reports import ReplicaReport
 from app.sessions.listing import SessionList
 from app.stores.errors import ErrorStore
+from app.stores.metrics import Episode, MetricStore, Update
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest
 from app.wire.steps import Credentials, StepReply, StepRequest
@@ -22,6 +27,7 @@ from deployments.error_pages import ErrorPages
 from deployments.league_pages import NO_LEAGUE, LeaguePages
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Connections
+from deployments.metric_pages import MetricPages
 from deployments.steps import StepService
 from deployments.weights_pages import WeightsPages
 from tests.deployments.league import Asked
@@ -31,6 +37,8 @@ from tests.deployments.test_weights_pages import Shelf
 CONFIGS = Path(__file__).parents[3] / "configs"
 HOST = "127.0.0.1"
 WAIT_S = 10.0
+
+T = TypeVar("T")
 ADMIN_KEY = "operator-0123456789"
 
 
@@ -54,6 +62,7 @@ class Node:
     guarded: bool = False
     """Whether only the administrator's key opens the admin paths."""
     asked: list[HttpRequest] = field(default_factory=list)
+    metrics: MetricStore = field(default_factory=MetricStore)
     errors: ErrorStore = field(default_factory=lambda: ErrorStore(10))
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     """Where it answers."""
@@ -70,9 +79,23 @@ class Node:
     def may_see(self, credentials: Credentials | None) -> bool:
         return not self.guarded or (credentials is not None and credentials.key == ADMIN_KEY)
 
+    def do(self, work: Coroutine[Any, Any, T]) -> T:
+        """Returns what comes of some work on the loop that answers."""
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(WAIT_S)
+
+    def play(self, ticks: int, returned: float) -> None:
+        """Has the replica answer some ticks and end an episode, and tells the metric store of it."""
+        episode = Episode(Purpose.TRAIN, returned, ticks, "player")
+        self.do(self.metrics.report([episode], {"ticks_train": ticks, "starts": 1}))
+        self.do(self.metrics.hear(self.said()))
+
+    def learn(self, number: int, trainer: str, **metrics: float) -> None:
+        """Has a trainer make an update."""
+        self.do(self.metrics.update(Update(number, float(number), metrics, trainer)))
+
     def log(self, entry: Entry) -> None:
         """Has a process log an error."""
-        asyncio.run_coroutine_threadsafe(self.errors.add([entry]), self.loop).result(WAIT_S)
+        self.do(self.errors.add([entry]))
 
     async def step(self, request: StepRequest) -> StepReply:
         self.stopped.append(request)
@@ -80,12 +103,31 @@ class Node:
         return StepReply(request.session, b"null", 4, None)
 
 
+class Measured:
+    """The metric store as the pages ask it, without Ray."""
+
+    def __init__(self, store: MetricStore) -> None:
+        self._store = store
+
+    async def query(self, query: MetricQuery) -> list[dict[str, Any]]:
+        answer = await self._store.query(query)
+        if answer.unknown is not None:
+            raise NotFoundError(answer.unknown)
+        return answer.series
+
+    async def names(self) -> list[dict[str, Any]]:
+        return await self._store.metric_names()
+
+
 def admin_of(node: Node, league: LeaguePages, config: str = "league.yaml") -> Admin:
     """Returns the admin side of a node that shows the parts of a shipped config."""
     sessions = SessionList(node.sessions, "one", "player", lambda: 1.0)
     weights, console = WeightsPages(Shelf(), {"main": 2**20}), ConsolePages(ring_of(load(CONFIGS / config)))
+    metrics = MetricPages(Measured(node.metrics))
     errors, address = ErrorPages(node.errors), f"{HOST}:36390"
-    return Admin(node.said, sessions, None, node.may_see, address, weights, league, errors, console)
+    return Admin(
+        node.said, sessions, None, node.may_see, address, weights, league, errors, metrics, console, Registry().whole
+    )
 
 
 @contextmanager

@@ -1,5 +1,6 @@
 """The console in a headless Chromium, over a real listener."""
 
+import re
 from collections.abc import Iterator
 from dataclasses import replace
 from typing import Any
@@ -42,8 +43,11 @@ def node() -> Iterator[Node]:
         for number in range(60):
             purpose = Purpose.PLAY if number % 3 == 0 else Purpose.TRAIN
             running.sessions[f"match-{number:02d}"] = Open(purpose, seq=number)
-        counts = {"ticks_train": 5_120, "starts": 70, "overloaded": 3, "rows_pushed": 4_096}
+        counts = {"overloaded": 3, "rows_pushed": 4_096}
         running.report = replace(running.report, counts=counts, versions={"main": "1.7"}, buffer_links={"rollouts": 1})
+        running.play(5_120, 120.5)
+        for number in range(1, 20):
+            running.learn(number, "main", update_s=0.05, loss=1 / number)
         yield running
 
 
@@ -55,12 +59,27 @@ def test_the_overview_shows_the_parts_of_the_config_with_the_figures_of_the_node
     with looking(browser, node.url) as looked:
         page = looked.page
         expect(page.locator("[data-part]")).to_have_count(13)
-        assert figure(page, "sessions") == "60"
-        assert figure(page, "starts") == "70"
-        expect(page.locator("[data-part-figure='actor:main ticks']")).to_have_text("5,120")
+        expect(page.locator("[data-figure=sessions]")).to_have_text("60")
+        expect(page.locator("[data-figure=starts]")).to_have_text("1")
+        expect(page.locator("[data-figure=return]")).to_have_text("120.5")
+        expect(page.get_by_text("5,120 since the start")).to_be_visible()
+        expect(page.locator("[data-part-figure='trainer:main updates']")).to_have_text("19")
         expect(page.locator("[data-part-figure='model:main plays']")).to_have_text("1.7")
         node.sessions.clear()
+        node.play(80, 121.5)
         expect(page.locator("[data-figure=sessions]")).to_have_text("0")
+        expect(page.locator("[data-figure=return]")).to_have_text("121")
+        expect(page.get_by_text("5,200 since the start")).to_be_visible()
+
+
+def test_the_learning_view_draws_what_trainers_tell(browser: Browser, node: Node) -> None:
+    with looking(browser, f"{node.url}#/learning") as looked:
+        page = looked.page
+        expect(page.get_by_role("img", name="learner/loss")).to_have_accessible_name(re.compile("main 0.1867"))
+        expect(page.locator("canvas")).to_have_count(2)
+        page.get_by_text("2 of 2 shown").click()
+        page.get_by_role("checkbox", name="learner/update_s").uncheck()
+        expect(page.locator("canvas")).to_have_count(1)
 
 
 def test_it_is_painted_within_a_second(browser: Browser, node: Node) -> None:
@@ -108,7 +127,7 @@ def test_a_service_that_is_away_is_said_to_be_and_asked_again(browser: Browser, 
     try:
         page = context.new_page()
         page.goto(node.url)
-        page.wait_for_selector("[data-part]")
+        expect(page.locator("[data-figure=sessions]")).to_have_text("60")
         context.set_offline(True)
         away = page.get_by_text("The service does not answer; what is shown is old.")
         expect(away).to_be_visible(timeout=WAIT_MS)
@@ -130,6 +149,7 @@ def test_a_hidden_tab_asks_nothing_and_a_shown_one_asks_at_once(browser: Browser
         page.wait_for_timeout(2_500)
         assert len(node.asked) == before
         node.sessions.clear()
+        node.play(1, 1.0)
         page.evaluate((hide % "false") + "document.dispatchEvent(new Event('visibilitychange'))")
         expect(page.locator("[data-figure=sessions]")).to_have_text("0")
 
