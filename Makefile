@@ -23,7 +23,7 @@ $(STAMP): pyproject.toml constraints.txt
 		echo "make: '$(PYTHON)' is no Python 3.11; install it, or name one: make setup PYTHON=/path/to/python3.11" >&2; \
 		exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -c constraints.txt -e '.[server,games,dev,deepspeed]'
+	$(BIN)/python -m pip install -c constraints.txt -e '.[server,games,dev,deepspeed,video]'
 	@touch $@
 
 demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; prints JSON last.

@@ -14,6 +14,7 @@ from app.errors import RecordingError
 from app.recordings.files import SUFFIX
 from app.recordings.reading import Episode, read_about, read_episode
 from app.recordings.schema import IS_ROW
+from app.types import Version
 
 _COLUMNS: Final = (
     "recording", "session", "game", "purpose", "why", "event", "at_s", "error", "cause", "policy_version", IS_ROW,
@@ -42,7 +43,7 @@ class RecordingSummary:
     returned: float | None
     """Sum of its rewards; None where no rows were recorded."""
     versions: tuple[str, ...]
-    """Weights that played, in order of their names."""
+    """Weights that played, the oldest first."""
     cause: str | None
     """Why it ended; None where more of it is recorded elsewhere."""
 
@@ -131,7 +132,7 @@ def _summary(path: Path, agent: str, table: Any) -> RecordingSummary:
         ticks=columns["event"].count("tick"),
         errors=sum(error is not None for error in columns["error"]),
         returned=_returned(table),
-        versions=tuple(sorted({version for version in columns["policy_version"] if version is not None})),
+        versions=tuple(sorted(set(columns["policy_version"]) - {None}, key=Version.parse)),
         cause=causes[-1] if causes else None,
     )
 

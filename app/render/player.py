@@ -20,6 +20,7 @@ from app.recordings.reading import Episode
 from app.render.choosing import told
 from app.render.frame import Frame, Picture, Render, frames
 from app.render.probabilities import distribution, probabilities
+from app.types import Version
 
 FRAMES_MAX: Final = 3_000
 """Pictures of one page; of a longer episode every n-th tick is shown, since a page must open on a phone."""
@@ -104,7 +105,7 @@ def checked(name: str, picture: object) -> Any:
 
 def _about(episode: Episode) -> dict[str, object]:
     stop, ticks = episode.stop, episode.ticks
-    versions = sorted({step.version for step in ticks if step.version is not None})
+    versions = sorted({step.version for step in ticks if step.version is not None}, key=Version.parse)
     return {
         "session": episode.session,
         "game": episode.game,

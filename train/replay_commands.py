@@ -1,0 +1,126 @@
+"""``sparring replay``: what is recorded, as a list, a page, a film or a test."""
+
+import json
+import sys
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Annotated, Final
+
+import typer
+
+from app.config.load import load
+from app.errors import ConfigError, RecordingError
+from app.recordings.index import RecordingSummary, find_session, recordings, summaries
+from app.recordings.reading import Episode, read_about, read_episode
+from app.render.choosing import chosen, defaults, loaded, told
+from app.render.export import write_gif, write_mp4
+from app.render.frame import Render
+from app.render.player import player_html
+
+FPS: Final = 15.0
+"""Of films: the eye follows it, and a tick is seen."""
+
+
+def replay(
+    file: Annotated[Path, typer.Argument(help="A recording, or a folder of recordings.")],
+    episode: Annotated[int | None, typer.Option(help="Episode of the file, from 0; 0 without it.", min=0)] = None,
+    session: Annotated[str | None, typer.Option(help="Session in place of an episode; its newest play.")] = None,
+    list_: Annotated[bool, typer.Option("--list", help="Lists what is recorded.")] = False,
+    json_: Annotated[bool, typer.Option("--json", help="Prints JSON.")] = False,
+    render: Annotated[
+        str | None, typer.Option(help="Name of a render, or package.module:function; the page has all without it.")
+    ] = None,
+    html: Annotated[Path | None, typer.Option(help="Page to write: it plays the episode and loads nothing.")] = None,
+    gif: Annotated[Path | None, typer.Option(help="GIF to write.")] = None,
+    mp4: Annotated[Path | None, typer.Option(help="MP4 to write; needs the extra video.")] = None,
+    fps: Annotated[float, typer.Option(help="Frames a second of a film.", min=0.1, max=120)] = FPS,
+    config: Annotated[Path | None, typer.Option("--config", help="Config file that names the agent's renders.")] = None,
+    set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override; may be repeated.")] = None,
+) -> None:
+    """Shows recorded games: lists them, and writes one as a page, a GIF or an MP4.
+
+    Raises:
+      SparringError: File, episode or render cannot be had.
+    """
+    if not file.exists():
+        raise RecordingError(f"{file} is not there; allowed is a recording or a folder of recordings")
+    if list_:
+        _list(file, as_json=json_)
+        return
+    found = _episode(file, episode, session)
+    renders = _renders(found, config, set_ or [])
+    if html is not None:
+        picked = renders if render is None else {render: chosen(renders, render)}
+        _write_page(html, player_html(found, picked))
+        _tell({"html": str(html), **_named(found)}, as_json=json_)
+    for path, write in ((gif, write_gif), (mp4, write_mp4)):
+        if path is not None:
+            name = render or next(iter(renders))
+            count = write(found, name, chosen(renders, name), path, fps)
+            _tell({"film": str(path), "frames": count, **_named(found)}, as_json=json_)
+    if html is None and gif is None and mp4 is None:
+        _tell(_named(found) | {"renders": list(renders), "steps": len(found.steps)}, as_json=json_)
+
+
+def _episode(file: Path, number: int | None, session: str | None) -> Episode:
+    if session is not None:
+        if number is not None:
+            raise RecordingError("--episode and --session are given; allowed is one of them")
+        return find_session(file, session)[-1]
+    if file.is_dir():
+        raise RecordingError(f"{file} is a folder; allowed is a file, or --session with one of those that --list shows")
+    return read_episode(file, number or 0)
+
+
+def _renders(episode: Episode, config: Path | None, overrides: list[str]) -> dict[str, Render]:
+    if config is None:
+        return told(episode)
+    agents = load(config, overrides).agents
+    if episode.agent not in agents:
+        raise ConfigError(f"the recording is of agent {episode.agent!r}; {config} has {', '.join(agents) or 'none'}")
+    return loaded(agents[episode.agent].renders) | defaults(episode)
+
+
+def _list(file: Path, *, as_json: bool) -> None:
+    if file.is_file():
+        read_about(file)  # What is no recording is said here, and passed over in a folder.
+    found = recordings(file) if file.is_dir() else sorted(summaries(file), key=lambda one: one.number)
+    if as_json:
+        sys.stdout.writelines(f"{json.dumps(one.as_dict())}\n" for one in found)
+        return
+    sys.stdout.writelines(f"{_line(one)}\n" for one in found)
+
+
+def _line(one: RecordingSummary) -> str:
+    """Returns a line of plain text: a table would cut ids and paths, which are there to be copied."""
+    began = datetime.fromtimestamp(one.began_s, UTC).strftime("%Y-%m-%d %H:%M:%S")
+    facts = [began, f"{one.ticks} ticks"]
+    if one.returned is not None:
+        facts.append(f"return {one.returned:g}")
+    if one.versions:
+        facts.append(f"weights {' to '.join(dict.fromkeys((one.versions[0], one.versions[-1])))}")
+    facts += [f"{one.errors} errors"] if one.errors else []
+    return (
+        f"{one.session}  {', '.join(facts)}, {one.cause or 'unfinished'}, {one.why}  {one.path} --episode {one.number}"
+    )
+
+
+def _write_page(path: Path, page: str) -> None:
+    try:
+        path.write_text(page, encoding="utf-8")
+    except OSError as error:
+        raise RecordingError(f"{path} cannot be written: {error}") from error
+
+
+def _named(episode: Episode) -> dict[str, object]:
+    return {
+        "session": episode.session,
+        "episode": episode.number,
+        "ticks": len(episode.ticks),
+        "return": episode.returned,
+    }
+
+
+def _tell(facts: dict[str, object], *, as_json: bool) -> None:
+    shown = json.dumps(facts) if as_json else ", ".join(f"{name} {value}" for name, value in facts.items())
+    sys.stdout.write(f"{shown}\n")
