@@ -82,7 +82,9 @@ def train(config: ExperimentConfig, *, restore: str | None) -> None:
             if stop.is_set():
                 session.stop()
         for model, number in session.promote(session.pin()).items():
-            logging.getLogger(__name__).info("registered version %d of %s as the champion", number, model)
+            logging.getLogger(__name__).info(
+                "registered version %d of %s as the %s", number, model, config.tracking.alias
+            )
         succeeded = True
     except SparringError as error:
         tell(__name__, f"training failed: {error}", error)  # Whoever waits for this command reads it from its end.

@@ -16,7 +16,6 @@ from app.stores.trial import Trial
 from app.types import Version
 from train.tracking import Tracker
 
-CHAMPION: Final = "champion"
 OPEN_TIMEOUT_S: Final = 60.0
 """Longest wait for MLflow to open the run."""
 
@@ -37,7 +36,7 @@ class Told:
 def promote(
     config: ExperimentConfig, model: str, trial: Trial, told: Told, tracker: Tracker, registry: ModelRegistry
 ) -> int:
-    """Registers weights as ``project.model`` with the alias ``champion`` and returns the number of the model version.
+    """Registers weights as ``project.model`` with the config's alias and returns the number of the model version.
 
     Raises:
       ModelMismatchError: The weights are no longer kept.
@@ -57,7 +56,7 @@ def promote(
             rating=told.rating,
         )
         run_id = tracker.run_id(OPEN_TIMEOUT_S)
-        return registry.register(f"{config.run.project}.{model}", folder, run_id, tags, CHAMPION)
+        return registry.register(f"{config.run.project}.{model}", folder, run_id, tags, config.tracking.alias)
 
 
 def clone_version(

@@ -8,14 +8,15 @@ from typing import Annotated
 import typer
 
 from app.config.load import load
-from app.recordings.index import find_session
-from app.recordings.reading import read_episodes
+from app.errors import RecordingError
+from app.recordings.index import find_session, recordings
+from app.recordings.reading import Episode, read_episode
 from app.resimulation.lines import lines
 from train.resimulation import resimulate
 
 
 def resimulate_command(
-    file: Annotated[Path, typer.Argument(help="A recording; with --session also a folder of recordings.")],
+    place: Annotated[Path, typer.Argument(metavar="FILE", help="A recording, or a folder of recordings.")],
     against: Annotated[
         str,
         typer.Option(
@@ -24,7 +25,8 @@ def resimulate_command(
         ),
     ],
     config: Annotated[Path, typer.Option("--config", help="Config file with the agent that played.")],
-    session: Annotated[str | None, typer.Option(help="One session; without it all of the file.")] = None,
+    session: Annotated[str | None, typer.Option(help="One session; without it the newest ones.")] = None,
+    newest: Annotated[int, typer.Option(help="Most sessions, of the newest files.", min=1)] = 20,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override; may be repeated.")] = None,
     json_: Annotated[bool, typer.Option("--json", help="Prints JSON, a line for each session.")] = False,
 ) -> None:
@@ -33,9 +35,22 @@ def resimulate_command(
     Raises:
       SparringError: Config, recording or model cannot be read, or do not fit each other.
     """
-    episodes = list(read_episodes(file)) if session is None else find_session(file, session)
-    for comparison in resimulate(load(config, set_ or []), episodes, against):
+    for comparison in resimulate(load(config, set_ or []), _episodes(place, session, newest), against):
         if json_:
             sys.stdout.write(json.dumps(comparison.as_dict()) + "\n")
         else:
             sys.stdout.writelines(f"{line}\n" for line in lines(comparison))
+
+
+def _episodes(place: Path, session: str | None, newest: int) -> list[Episode]:
+    """Returns the sessions that are meant, the newest first where none is named.
+
+    Raises:
+      RecordingError: There is none.
+    """
+    if session is not None:
+        return find_session(place, session)
+    found = [read_episode(one.path, one.number) for one in recordings(place, newest)]
+    if not found:
+        raise RecordingError(f"{place} holds no recorded session; allowed is a recording, or a folder of recordings")
+    return found

@@ -123,7 +123,7 @@ class TrainingSession:
         return all(ended)
 
     def promote(self, pinned: Mapping[str, Version], rating: float | None = None) -> dict[str, int]:
-        """Registers weights as champions and returns the number of each model's new version.
+        """Registers weights under the config's alias and returns the number of each model's new version.
 
         Args:
           pinned: Which of each model.

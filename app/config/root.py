@@ -1,6 +1,8 @@
 """The one config that serving, training and the templates share."""
 
-from pydantic import Field
+from typing import Annotated
+
+from pydantic import Field, StringConstraints
 
 from app.config.base import Config, Mode, Name, Process
 from app.config.buffers import BufferConfig
@@ -39,6 +41,10 @@ class Tracking(Config):
 
     mlflow_uri: str | None = None
     """MLflow tracking server; null means an sqlite store under the state root."""
+
+    alias: Annotated[str, StringConstraints(pattern=r"^[A-Za-z][\w-]*$")] = "champion"
+    """Alias that a registered model gets when training has reached its goal or its end; ``challenger`` leaves it to a
+    canary to show that it is better."""
 
     tensorboard: bool = True
     """Also write TensorBoard event files under the state root."""

@@ -24,6 +24,7 @@ from app.models.module import build_module, spec_of, to_arrays
 from app.models.onnx_file import OnnxFile
 from app.stores.mlflow_reports import note_export
 from app.stores.mlflow_store import tracking_uri
+from train.export.recorded import is_recording, recorded_samples
 from train.export.weights import Found, load_weights
 
 RANDOM_ROWS: Final = 1024
@@ -37,7 +38,8 @@ Checkpoint = Annotated[
 ]
 Overrides = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replaces a config value.")]
 Calibration = Annotated[
-    Path | None, typer.Option(help="Recorded observations, .npz or .safetensors; default: random ones.")
+    Path | None,
+    typer.Option(help="Recorded games or their folder, .npz or .safetensors; default: random observations."),
 ]
 Gate = Annotated[float, typer.Option(help="Smallest share of equal actions that is released.", min=0, max=1)]
 Json = Annotated[bool, typer.Option("--json", help="Prints the report as JSON.")]
@@ -130,7 +132,9 @@ def _source(path: Path, name: str, version: str | None, checkpoint: str | None, 
 
 def _asked(module: nn.Module, calibration: Path | None) -> Samples:
     spec = spec_of(module)
-    return random_samples(spec, RANDOM_ROWS, seed=0) if calibration is None else read_samples(calibration, spec)
+    if calibration is None:
+        return random_samples(spec, RANDOM_ROWS, seed=0)
+    return recorded_samples(calibration, spec) if is_recording(calibration) else read_samples(calibration, spec)
 
 
 def _precision(text: str) -> Precision:

@@ -79,7 +79,8 @@ class Launcher:
         result = self._result(session, None if solved is None else solved[0])
         if solved is not None:
             for model, number in session.promote(solved[1]).items():
-                self._progress.stage(f"registered {model} {solved[1][model]} as model version {number}, the champion")
+                alias = self._config.tracking.alias
+                self._progress.stage(f"registered {model} {solved[1][model]} as model version {number}, the {alias}")
         session.stop()
         self.ring.wait(lambda: session.join(0))
         session.close(succeeded=solved is not None)
