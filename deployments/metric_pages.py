@@ -11,7 +11,7 @@ from app.metrics.documents import samples_of
 from app.metrics.prometheus import Sample
 from app.metrics.query import MetricQuery, query_of
 from app.wire.http import JSON, HttpReply, HttpRequest
-from deployments.asking import in_time
+from deployments.asking import PATIENCE_S, in_time
 
 QUERY: Final = "/metrics/query"
 NAMES: Final = "/metrics/names"
@@ -54,7 +54,7 @@ class MetricPages:
           NotFoundError: There is no such metric.
           OverloadedError: The metric store does not answer.
         """
-        return _json({"series": await in_time(self._metrics.query(query_of(request.fields)), WHO)})
+        return _json({"series": await in_time(self._metrics.query(query_of(request.fields)), WHO, PATIENCE_S)})
 
     async def names(self, request: HttpRequest) -> HttpReply:
         """Returns the metrics that there are.
@@ -62,7 +62,7 @@ class MetricPages:
         Raises:
           OverloadedError: The metric store does not answer.
         """
-        return _json({"metrics": await in_time(self._metrics.names(), WHO)})
+        return _json({"metrics": await in_time(self._metrics.names(), WHO, PATIENCE_S)})
 
     async def samples(self) -> list[Sample]:
         """Returns the series that no replica has as metrics for Prometheus; none while the store does not answer."""

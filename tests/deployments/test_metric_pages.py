@@ -53,7 +53,9 @@ async def test_a_request_is_answered_by_label() -> None:
     reply = await MetricPages(await filled()).query(get(name="learner/kl", **{"label.trainer": "main"}))
     found = orjson.loads(reply.body)["series"]
     assert [(one["labels"], one["values"]) for one in found] == [({"trainer": "main"}, {"mean": 0.5})]
-    listed = orjson.loads((await MetricPages(await filled()).names()).body)["metrics"]
+    listed = orjson.loads(
+        (await MetricPages(await filled()).names(HttpRequest(b"GET", "/metrics/names", {}, b"", True))).body
+    )["metrics"]
     assert "sparring_episode_return" in {one["name"] for one in listed}
 
 

@@ -72,7 +72,6 @@ def test_an_idle_page_costs_the_service_next_to_nothing(service: Service) -> Non
         with looking(browser, f"{service.url}/console") as looked:
             looked.page.wait_for_selector("[data-part]")
             during = _busy(process, lambda: None, looked.page)
-    print(before, during)
     assert during - before < IDLE_SHARE
 
 
