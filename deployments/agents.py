@@ -166,11 +166,11 @@ class AgentMaker:
     def _seated(self, name: str, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
         """Returns who answers a session: the agent that it names, or in a league's game whoever sits on its seat."""
 
-        def play(plays: str, part: Part) -> SessionAgent:
-            return self._player(plays, session, purpose, board, part)
+        def play(plays: str, seated: SessionId, part: Part) -> SessionAgent:
+            return self._player(plays, seated, purpose, board, part)
 
         if self.league is None or purpose is not Purpose.TRAIN or not self.league.seats(name):
-            return play(name, WHOLE)
+            return play(name, session, WHOLE)
         return self.league.agent(name, self._classes, session, play)
 
     def _player(

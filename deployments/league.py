@@ -14,6 +14,7 @@ from ray.exceptions import RayError
 from app.agents.agent import NO_HYPERPARAMETERS, Agent
 from app.agents.blocking import BlockingAgent
 from app.agents.league_agent import LeagueAgent
+from app.agents.match_agent import MatchAgent
 from app.config.active import agents_of
 from app.config.league import LeagueConfig
 from app.config.root import ExperimentConfig
@@ -62,6 +63,8 @@ class Part:
 WHOLE: Final = Part()
 """The part of an agent without a league."""
 
+Play = Callable[[str, SessionId, Part], SessionAgent]
+"""Makes an agent by its name and the id of its session."""
 AgentClasses = Mapping[str, type[Agent] | type[BlockingAgent]]
 
 
@@ -83,6 +86,7 @@ class ReplicaLeague:
         """By trainer: who plays its model."""
         self._trainers = {agent: trainer for trainer, agent in self._agents.items()}
         self._seats = league.seats
+        self._whole_matches = league.sessions == "match"
         self._evaluation_share = league.evaluation_share
         self._draws = Draws(secrets.randbits(63))
         self._client = client
@@ -96,28 +100,37 @@ class ReplicaLeague:
         """Returns whether a session that names an agent takes a seat in a match."""
         return name in self._trainers
 
-    def agent(
-        self, name: str, classes: AgentClasses, session: SessionId, play: Callable[[str, Part], SessionAgent]
-    ) -> LeagueAgent:
-        """Returns the agent of a session that takes a seat.
+    def agent(self, name: str, classes: AgentClasses, session: SessionId, play: Play) -> LeagueAgent | MatchAgent:
+        """Returns the agent of a session that takes a seat, or all of a match.
 
         Args:
           name: Agent that the session names; the match is for the player whom its trainer has.
           classes: Of the agents that play here.
           session: The session's id.
-          play: Makes an agent by its name.
+          play: Makes who answers.
         """
+        trainer, codec = self._trainers[name], codec_of(classes[name])
+        json = getattr(classes[name], "codec", "json") == "json"
 
-        def make(side: Side, note: Callable[[float], None]) -> SessionAgent:
-            plays = self.agent_of(side)
-            if plays not in classes:
-                raise LeagueError(
-                    f"player {side.player} is played by agent {plays!r}; here play {', '.join(sorted(classes))}"
-                )
-            return play(plays, Part(side.learns, version_of(side), note, side.hyperparameters or NO_HYPERPARAMETERS))
+        def seat(seated: SessionId) -> LeagueAgent:
+            def make(side: Side, note: Callable[[float], None]) -> SessionAgent:
+                plays = self.agent_of(side)
+                if plays not in classes:
+                    raise LeagueError(
+                        f"player {side.player} is played by agent {plays!r}; here play {', '.join(sorted(classes))}"
+                    )
+                hyperparameters = side.hyperparameters or NO_HYPERPARAMETERS
+                return play(plays, seated, Part(side.learns, version_of(side), note, hyperparameters))
 
-        tells = getattr(classes[name], "codec", "json") == "json"
-        return LeagueAgent(session, self._trainers[name], codec_of(classes[name]), self._matches, make, tells=tells)
+            tells = json and not self._whole_matches
+            return LeagueAgent(seated, trainer, codec, self._matches, make, tells=tells)
+
+        if not self._whole_matches:
+            return seat(session)
+        return MatchAgent(session, trainer, codec, self._matches, seat, self._plays)
+
+    def _plays(self, side: Side) -> bool:
+        return side.agent is not None or side.trainer in self._agents
 
     def agent_of(self, side: Side) -> str:
         """Returns the agent that plays a side.

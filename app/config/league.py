@@ -174,6 +174,10 @@ class LeagueConfig(Process):
     seats: tuple[Annotated[int, Field(ge=1)], ...] = Field((1, 1), min_length=2)
     """Sessions of each side of a match: [1, 1] is one against one, [2, 2] two teams of two."""
 
+    sessions: Literal["seat", "match"] = "seat"
+    """``seat``: each seat of a match has a session of its own; ``match``: one session plays all of them, and its ticks,
+    stops and answers hold what belongs to each seat under ``seats``, by number. JSON payloads only."""
+
     evaluation_share: float = Field(0.0, ge=0, lt=1)
     """Share of the matches that frozen players play, where the result says most and nobody learns from it: a new one
     against the champion, until one is known to be better, and those whose ratings are the least certain."""

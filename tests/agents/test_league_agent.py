@@ -55,11 +55,13 @@ class Replica:
     def __init__(self, known: bool = True, plays: type[Counting] = Counting) -> None:
         self.results: list[tuple[str, Result]] = []
         self.known, self.plays = known, plays
+        self.asked = 0
         self.games = GameMatches(self._ask, lambda match, result: self.results.append((match, result)))
 
     async def _ask(self, trainer: str) -> Match:
         if trainer != "main":
             raise LeagueError(f"there is no trainer {trainer!r}")
+        self.asked += 1
         return MATCH
 
     def agent(self, session: str, trainer: str = "main") -> LeagueAgent:

@@ -196,6 +196,24 @@ def test_a_match_goes_on_in_another_replica_and_over_the_death_of_the_league(clu
         seats(service, "next")
 
 
+def test_one_session_may_play_all_seats_of_a_match(cluster: Cluster) -> None:
+    with League(cluster, "whole", *DUELS, "league.sessions=match") as service:
+        service.freeze(service.publish(1))
+        service.publish(2)
+        see = {"observation": [0.0] * 6}
+        for game in range(20):
+            told = step(service.http, f"whole{game}", "start").json()
+            answer = step(service.http, f"whole{game}", "tick", {"seats": {"0": see, "1": see}})
+            assert answer.json()["seats"].keys() == {"0", "1"}
+            over = {seat: see | {"reward": float(seat), "terminated": True} for seat in ("0", "1")}
+            assert step(service.http, f"whole{game}", "stop", {"seats": over}).status_code == 200
+            if told["players"] != ["main", "main"]:
+                assert answer.headers["policy_version"] == str(service.trial.weights("main").newest())
+        wait_until(lambda: len(service.standing().matches) == 20, "all are counted")
+        met = {player for match in service.standing().matches for player in match.players}
+        assert {"main", "main:1"} <= met
+
+
 @contextmanager
 def trained(service: League, home: Path, agents: tuple[str, ...], trainers: tuple[str, ...]) -> Iterator[None]:
     """Plays, trains and keeps the league for as long as the block runs."""
