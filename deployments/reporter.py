@@ -29,13 +29,15 @@ class Reporter:
         self._episodes: list[Episode] = []
         self._sent: Counter[str] = Counter()
         self._report: Callable[[], ReplicaReport] | None = None
+        self._actor = ""
+        """Of the config; empty before the replica is known."""
         self._registry = registry
         self._sending: asyncio.Task[None] | None = None
         """The newest report, done or not."""
 
     def speak_of(self, report: Callable[[], ReplicaReport]) -> None:
         """Sends, from now on, what the replica says of itself."""
-        self._report = report
+        self._report, self._actor = report, report().actor
 
     def episode(self, episode: Episode) -> None:
         """Takes a finished episode."""
@@ -89,7 +91,7 @@ class Reporter:
         if not growth and not episodes and not parts:
             return
         try:
-            await self._metrics.report(episodes, growth, parts)
+            await self._metrics.report(episodes, growth, parts, self._actor)
         except RayError as error:
             _log.warning("the metric store does not answer: %s", error)
             self._episodes = episodes + self._episodes

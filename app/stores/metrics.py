@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 from app.errors import NotFoundError
 from app.metrics import names
 from app.metrics.documents import document_of
-from app.metrics.metric import Metric
+from app.metrics.metric import Metric, labels_of
 from app.metrics.query import MetricQuery
 from app.metrics.registry import Part
 from app.metrics.reports import ReplicaReport, replica_samples
@@ -117,9 +117,18 @@ class MetricStore:
     async def start(self) -> None:
         """Does nothing: this store only answers."""
 
-    async def report(self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part] = ()) -> None:
-        """Takes a replica's finished episodes, the growth of its counters, and what was measured since last time."""
-        now_s = self._unix_clock()
+    async def report(
+        self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part] = (), actor: str = ""
+    ) -> None:
+        """Takes what a replica did since its last report.
+
+        Args:
+          episodes: That have finished.
+          counts: By how much its counters grew.
+          parts: What else was measured.
+          actor: Of the config, whose label series get; empty gives none.
+        """
+        now_s, own = self._unix_clock(), {"actor": actor} if actor else {}
         for episode in episodes:
             self._episodes[episode.purpose].append(episode)
             self._counts[f"episodes_{episode.purpose}"] += 1
@@ -130,8 +139,8 @@ class MetricStore:
         self._series.play(self._counts["ticks_train"])
         for key, growth in counts.items():
             metric, labels = names.counted(key)
-            self._series.add(metric, labels, growth, now_s)
-        self._series.merge(parts, now_s)
+            self._series.add(metric, labels | own, growth, now_s)
+        self._series.merge([_of_actor(part, own) for part in parts], now_s)
 
     async def measure(self, parts: Sequence[Part]) -> None:
         """Takes what a process without episodes has measured since its last report."""
@@ -244,6 +253,10 @@ class MetricStore:
         return [update for updates in self._updates.values() for update in updates]
 
 
+def _of_actor(part: Part, own: Mapping[str, str]) -> Part:
+    return part._replace(labels=labels_of({**dict(part.labels), **own})) if own else part
+
+
 @cache
 def _learned(name: str) -> Metric:
     """Returns the metric of what a trainer's updates tell under a name."""
@@ -258,10 +271,10 @@ class Metrics:
         self._handle = handle
 
     def report(
-        self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part] = ()
+        self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part] = (), actor: str = ""
     ) -> "ray.ObjectRef[Any]":
         """Sends a replica's growth since its last report."""
-        return self._handle.call("report", episodes, counts, list(parts))
+        return self._handle.call("report", episodes, counts, list(parts), actor)
 
     def measure(self, parts: Sequence[Part]) -> "ray.ObjectRef[Any]":
         """Sends what another process has measured since its last report."""

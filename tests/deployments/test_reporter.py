@@ -27,7 +27,9 @@ class SlowStore:
         self.may_answer = asyncio.Event()
         self.is_away = False
 
-    async def report(self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part]) -> None:
+    async def report(
+        self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part], actor: str
+    ) -> None:
         if self.is_away:
             raise RayActorError
         self.episodes += episodes

@@ -17,6 +17,8 @@ from train.bench.league import league as measure_league
 from train.bench.learner import LearnerPlan
 from train.bench.learner import learner as measure_learner
 from train.bench.learner_worker import STRATEGIES
+from train.bench.metrics import MetricsPlan
+from train.bench.metrics import metrics as measure_metrics
 from train.bench.publish import PublishPlan
 from train.bench.publish import publish as measure_publish
 from train.bench.resume import ResumePlan
@@ -157,6 +159,18 @@ def league(
     """Measures what a match, a journal entry and a snapshot of a large league cost."""
     plan = LeaguePlan(windows, players, matches)
     _show("league", _stoppable(lambda stopper, say: measure_league(plan, stopper, say)), json)
+
+
+@bench.command()
+def metrics(
+    windows: Windows = 5,
+    seconds: WindowSeconds = 2.0,
+    ticks: Annotated[bool, typer.Option(help="Measure ticks with metrics and without.")] = True,
+    json: AsJson = False,
+) -> None:
+    """Measures what a recorded value, a merge and a scrape cost, and ticks with latencies and without."""
+    plan = MetricsPlan(windows, seconds, ticks)
+    _show("metrics", _stoppable(lambda stopper, say: measure_metrics(plan, stopper, say)), json)
 
 
 def _stoppable(measure: Callable[[Stopper, Callable[[str], None]], dict[str, object]]) -> dict[str, object]:

@@ -139,6 +139,16 @@ class Ring:
         self._start_serve()
         return _serve_alone(config)
 
+    def serve_beside(self, config: ExperimentConfig, name: str) -> dict[str, int]:
+        """Serves another trial beside the first, as a Serve application of that name, and returns its game ports."""
+        from ray import serve  # noqa: PLC0415
+
+        from deployments.build import application, prepare  # noqa: PLC0415
+
+        prepared = prepare(config)
+        serve.run(application(prepared), name=name, route_prefix=f"/{name}")
+        return prepared.trial.directory.ports()
+
     def wait(self, done: Callable[[], bool]) -> None:
         """Waits until something is done.
 
