@@ -56,6 +56,12 @@ class Series:
         if len(self._pending) >= PENDING_MAX:
             self.reduce()
 
+    def extend(self, values: Sequence[float]) -> None:
+        """Takes several values at once, as ``add`` each."""
+        self._pending.extend(values)
+        if len(self._pending) >= PENDING_MAX:
+            self.reduce()
+
     def rise_to(self, total: float) -> None:
         """Takes how far a counter has come that somebody else counts; one that is smaller has begun anew."""
         growth = total - self._risen if total >= self._risen else total
@@ -116,6 +122,10 @@ class _Refused(Series):
     def add(self, value: float) -> None:
         """Counts a value."""
         self.dropped += 1
+
+    def extend(self, values: Sequence[float]) -> None:
+        """Counts values."""
+        self.dropped += len(values)
 
 
 class Registry:

@@ -15,7 +15,7 @@ now_s: Final = perf_counter
 class ModelTimes:
     """Takes the times of one model's batches."""
 
-    __slots__ = ("_batch", "_decision", "_rows")
+    __slots__ = ("_batch", "_decisions", "_rows")
 
     def __init__(self, registry: Registry, model: str) -> None:
         """Binds the series.
@@ -24,7 +24,7 @@ class ModelTimes:
           registry: Of the process.
           model: Name of the model.
         """
-        self._decision = registry.series(TICK_SECONDS, part="model", model=model).add
+        self._decisions = registry.series(TICK_SECONDS, part="model", model=model).extend
         self._batch = registry.series(MODEL_BATCH_SECONDS, model=model).add
         self._rows = registry.series(MODEL_BATCH_ROWS, model=model).add
 
@@ -37,6 +37,5 @@ class ModelTimes:
         """
         end_s = now_s()
         self._batch(end_s - begun_s)
-        self._rows(sum(item.rows for item in group))
-        for item in group:
-            self._decision(end_s - item.asked_s)
+        self._rows(sum([item.rows for item in group]))
+        self._decisions([end_s - item.asked_s for item in group])

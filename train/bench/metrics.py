@@ -133,7 +133,8 @@ def _with_labels() -> float:
 
 
 def _limit() -> float:
-    return _timed([].append, None)
+    values: list[float] = []
+    return _timed(values.append, None)
 
 
 def _timed(call: Callable[[float], None], registry: Registry | None) -> float:
