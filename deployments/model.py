@@ -12,12 +12,15 @@ from app.config.logs import LogsConfig
 from app.config.models import ModelConfig
 from app.logs.secrets import SECRETS
 from app.logs.tasks import told
+from app.metrics.here import PROCESS
 from app.models.engine import Answer
 from app.models.loading import WeightsLoader
 from app.models.placement import check_batch
 from app.models.question import Leaves
+from app.models.times import ModelTimes
 from app.models.waiting import ALWAYS, Within
 from app.stores.error_forwarder import watch_errors
+from app.stores.telling import tell_for_ever
 from app.stores.trial import Trial
 from app.types import Arrays, Version
 from deployments.answering import Answering
@@ -42,6 +45,8 @@ class ModelPlace:
     """Whether all game ports are on loopback addresses, so that this one is as well."""
     logs: LogsConfig
     """How its process logs."""
+    latencies: bool
+    """Whether its batches are timed."""
 
 
 class ModelReplica:
@@ -62,6 +67,9 @@ class ModelReplica:
         limits = batch_limits(config)
         self._answering = Answering(self._engine, loader, limits)
         self._following = told(asyncio.get_running_loop().create_task(follow(loader, weights, WeightsClock())))
+        if place.latencies:
+            self._answering.queue.times = ModelTimes(PROCESS, name, "replica")
+        self._telling = told(asyncio.get_running_loop().create_task(tell_for_ever(namespace, name, ())))
         self._host = listening_host(local=place.local)
         self._port = (
             await open_model_port(self._answering, self._host, place.secret) if config.channel == "direct" else None
@@ -102,9 +110,10 @@ class ModelReplica:
         """Answers what is under way and stops to follow the weights."""
         if self._port is not None:
             await self._port.close()
-        self._following.cancel()
-        with contextlib.suppress(asyncio.CancelledError):
-            await self._following
+        for task in (self._following, self._telling):
+            task.cancel()
+            with contextlib.suppress(asyncio.CancelledError):
+                await task
 
     @serve.batch
     async def _batched(self, items: list[Item]) -> list[Answer | Exception]:

@@ -18,6 +18,15 @@ async def test_decisions_and_batches_of_a_model_are_timed() -> None:
     assert {dict(part.labels)["model"] for part in registry.whole()} == {"main"}
 
 
+async def test_a_model_that_answers_others_times_its_batches_alone() -> None:
+    registry, queue = Registry(), local(Network())
+    queue.times = ModelTimes(registry, "main", "replica")
+    await queue.decide(question(1))
+    found = {part.metric.name: dict(part.labels) for part in registry.whole()}
+    own = {"model": "main", "place": "replica"}
+    assert found == {MODEL_BATCH_SECONDS.name: own, MODEL_BATCH_ROWS.name: own}
+
+
 async def test_a_decision_of_another_process_is_timed_with_its_wait() -> None:
     registry, remote = Registry(), Remote()
     queue = RemoteQueue(SPEC, remote.call, bounded(100), 10.0)
