@@ -61,6 +61,7 @@ class LeagueStore:
         given = read_given(self._folder) or self._first
         restored = await asyncio.to_thread(restored_in, self._folder, given, self._seed)
         self._kept = KeptLeague(given, self._folder, self._seed, restored, self._clock)
+        self._counted_before = dict(self._kept.league.state.counts)
         await self._kept.commit()
         _log.info("the league has %d players; %d events restored", len(restored.state.roster.ids), restored.events)
         loops = (self._kept.save_for_ever(), self._kept.solve_for_ever())
@@ -254,7 +255,7 @@ class LeagueStore:
 
     def measure(self, registry: Registry, process: str) -> None:
         """Takes down ratings, shares of games won, and matches; see ``Measured``."""
-        measure_league(self._kept.league.state, registry)
+        measure_league(self._kept.league.state, registry, self._counted_before)
 
     async def folder(self) -> str:
         """Returns where the league writes, for who reads the whole match log."""

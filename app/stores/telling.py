@@ -19,7 +19,8 @@ from app.stores.names import STORES
 EVERY_S: Final = 1.0
 """Seconds between two tellings: what readers look in."""
 SEND_S: Final = 5.0
-"""Longest wait for the metric store; what it did not take is told the next time."""
+"""Longest wait for the metric store at a time. One that is slow is waited for again, and told nothing else meanwhile:
+what it may have taken already must not be told twice."""
 
 _log = logging.getLogger(__name__)
 
@@ -55,10 +56,11 @@ async def tell_for_ever(namespace: str, process: str, stores: Sequence[object], 
         if not parts:
             continue
         try:
-            metrics = metrics_of(namespace)
-            async with asyncio.timeout(SEND_S):
-                await metrics.measure(parts)
-        except (RayError, TimeoutError, ServiceNotFoundError) as error:
+            sending = asyncio.ensure_future(metrics_of(namespace).measure(parts))
+            while not sending.done():
+                await asyncio.wait([sending], timeout=SEND_S)
+            sending.result()
+        except (RayError, ServiceNotFoundError) as error:
             _not_taken(registry, parts, error)
 
 
@@ -99,8 +101,13 @@ class Teller:
         if not parts:
             return
         try:
-            ray.get(self._metrics.measure(parts), timeout=SEND_S)
-        except (RayError, TimeoutError) as error:
+            sending = self._metrics.measure(parts)
+            while not ray.wait([sending], timeout=SEND_S)[0]:
+                if self._ending.is_set():
+                    _log.warning("the metric store has not taken the last metrics within %g s", SEND_S)
+                    return
+            ray.get(sending, timeout=SEND_S)
+        except RayError as error:
             _not_taken(self._registry, parts, error)
 
 

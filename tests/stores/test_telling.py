@@ -2,6 +2,7 @@ import asyncio
 from typing import TYPE_CHECKING, cast
 
 import pytest
+from ray.exceptions import RayActorError
 
 from app.metrics import names
 from app.metrics.registry import Part, Registry
@@ -22,7 +23,7 @@ class Store:
     async def measure(self, parts: list[Part]) -> None:
         self.calls += 1
         if self.calls == 1:
-            raise TimeoutError
+            raise RayActorError
         self.told.put_nowait(parts)
 
 
