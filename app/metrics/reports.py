@@ -48,8 +48,6 @@ class ReplicaReport:
     loop_blocks: int = 0
     counts: Mapping[str, int] = field(default_factory=dict)
     """Counters since its start."""
-    series: Sequence[Mapping[str, Any]] = ()
-    """What was measured since its start, where that is asked for; see ``app.metrics.documents``."""
     versions: Mapping[str, str] = field(default_factory=dict)
     """``generation.number`` of each local model's weights."""
     weights_age_s: Mapping[str, float | None] = field(default_factory=dict)
@@ -60,6 +58,8 @@ class ReplicaReport:
     """What each model plays that follows the registry, and what it does not play, with the reason."""
     buffer_links: Mapping[str, int] = field(default_factory=dict)
     """Shards of each buffer that the replica sends rows to."""
+    series: Sequence[Mapping[str, Any]] = ()
+    """What was measured since its start, where that is asked for; see ``app.metrics.documents``."""
 
     def as_dict(self) -> dict[str, Any]:
         """Returns the report as a JSON object."""
