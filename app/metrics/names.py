@@ -72,6 +72,12 @@ NODE_CONNECTIONS: Final = Metric(
 )
 
 LEAGUE_RATING: Final = Metric("sparring_league_rating", "gauge", "1", "Rating of each player of the league.")
+SHADOW_AGREEMENT: Final = Metric(
+    "sparring_shadow_agreement_ratio",
+    "gauge",
+    "1",
+    "Share of compared ticks in which a shadow, such as an exported version, took the same action.",
+)
 LEAGUE_WIN_RATE: Final = Metric(
     "sparring_league_win_ratio", "gauge", "1", "Share of its games that each player of the league has won; half a draw."
 )

@@ -14,7 +14,7 @@ from app.metrics import names
 from app.metrics.documents import document_of
 from app.metrics.metric import Metric, labels_of
 from app.metrics.query import MetricQuery
-from app.metrics.registry import Part
+from app.metrics.registry import SERIES_MAX, Part
 from app.metrics.reports import ReplicaReport, replica_samples
 from app.metrics.table import TRAINER, SeriesTable
 from app.stores.host import StoreHandle
@@ -100,7 +100,10 @@ class MetricStore:
     """Adds up what replicas and trainers report."""
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, unix_clock: Callable[[], float] = time.time
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        unix_clock: Callable[[], float] = time.time,
+        series_max: int = SERIES_MAX,
     ) -> None:
         self._clock = clock
         self._unix_clock = unix_clock
@@ -108,7 +111,7 @@ class MetricStore:
         self._updates: dict[str, deque[Update]] = {}
         """By trainer."""
         self._counts: Counter[str] = Counter()
-        self._series = SeriesTable()
+        self._series = SeriesTable(series_max)
         self._not_finite: set[tuple[str, str]] = set()
         """Trainers and names of metrics that were told of as not finite."""
         self._failures: dict[str, str] = {}

@@ -6,6 +6,8 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from app.config.release import Release, RollBack
+from app.metrics import names
+from app.metrics.registry import Registry
 from app.releases.plan import Barred, Named, Plan, Standing, Wishes, next_plan, played_as
 from app.releases.statistics import Cohort, ShadowStatistics, Statistics
 from app.releases.verdict import Evidence, Looks, Thresholds, judge
@@ -115,6 +117,13 @@ class ModelState:
             "versions": {str(v): s.as_dict() for v, s in sorted(self._totals().items())},
             "shadows": {str(v): s.as_dict() for v, s in sorted(self.shadows.items())},
         }
+
+    def measure(self, registry: Registry, model: str) -> None:
+        """Takes down how often each shadow of a model acts as the champion does."""
+        for version, shadow in self.shadows.items():
+            if shadow.compared:
+                series = registry.series(names.SHADOW_AGREEMENT, model=model, version=str(version))
+                series.add(shadow.agreed / shadow.compared)
 
     def _evidence(self, challenger: Version) -> Evidence:
         own = self.statistics.get(Cohort(challenger, challenger), Statistics())

@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.errors import ReleaseError
+from app.metrics.registry import Registry as MetricRegistry
 from app.models.shadow import Sample
 from app.releases.plan import Standing
 from app.stores.followed_model import FollowedModel, ReleaseSource
@@ -76,6 +77,11 @@ class ReleaseStore:
     async def status(self) -> dict[str, dict[str, Any]]:
         """Returns what an operator is shown, by model."""
         return {name: model.state.as_dict() for name, model in self._models.items()}
+
+    def measure(self, registry: MetricRegistry, process: str) -> None:
+        """Takes down how often shadows act as the champion does; see ``Measured``."""
+        for name, model in self._models.items():
+            model.state.measure(registry, name)
 
     async def promote(self, model: str, number: int | None) -> dict[str, Any]:
         """Makes the challenger, or the version of a number, the champion; returns the model's status.

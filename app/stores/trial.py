@@ -128,7 +128,7 @@ def open_stores(config: ExperimentConfig, home: Path) -> Trial:
     folder = home / config.run.trial
     stores: dict[str, tuple[type[Store], dict[str, Any]]] = {
         "weights": (WeightStore, {"folder": str(folder / "weights"), "clones": str(folder / CLONES)}),
-        "metrics": (MetricStore, {}),
+        "metrics": (MetricStore, {"series_max": config.metrics.series_max}),
         "errors": (ErrorStore, {"kept": config.logs.errors_kept}),
         "alarms": (AlarmStore, {}),
         "directory": (

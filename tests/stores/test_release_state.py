@@ -1,6 +1,7 @@
 from app.config.release import Release, RollBack
+from app.metrics.registry import Registry
 from app.releases.plan import Named, Plan, Wishes, played_as
-from app.releases.statistics import Cohort, Statistics
+from app.releases.statistics import Cohort, ShadowStatistics, Statistics
 from app.stores.release_state import Growth, ModelState
 
 CHAMPION, CHALLENGER = played_as(1), played_as(2)
@@ -55,3 +56,14 @@ def test_a_version_is_refused_and_counted_once() -> None:
     assert not state.refuse(2, "broken")
     assert state.counts["versions_refused"] == 1
     assert state.as_dict()["refused"] == {"0.2": "broken"}
+
+
+def test_the_agreement_of_a_shadow_is_a_metric_once_it_was_compared() -> None:
+    state, registry = tried(), Registry()
+    state.add_shadow(played_as(3), ShadowStatistics(failed=1))
+    state.measure(registry, "main")
+    assert len(registry) == 0
+    state.add_shadow(played_as(3), ShadowStatistics(compared=4, agreed=3))
+    state.measure(registry, "main")
+    (part,) = registry.whole()
+    assert (part.labels, part.summary.last) == ((("model", "main"), ("version", "0.3")), 0.75)
