@@ -22,6 +22,7 @@ from app.wire.step_fields import credentials_of
 from app.wire.steps import Credentials
 from deployments.console.files import CONSOLE, FILES
 from deployments.console.pages import RING
+from deployments.record_pages import RECORDINGS, RecordPages
 from deployments.trial_pages import Page, TrialPages
 from deployments.weights_pages import WEIGHTS
 
@@ -66,6 +67,7 @@ class Admin:
         may_see: Callable[[Credentials | None], bool],
         address: str,
         trial: TrialPages,
+        recordings: RecordPages,
         series: Registry = PROCESS,
     ) -> None:
         """Makes the admin side of one replica.
@@ -77,6 +79,7 @@ class Admin:
           may_see: Tells whether credentials open more than health, readiness and the OpenAPI document.
           address: ``host:port`` of the game port, for whoever asks elsewhere.
           trial: Shows the trial.
+          recordings: Lets games be recorded.
           series: What this process has measured.
         """
         self._report = report
@@ -85,12 +88,13 @@ class Admin:
         self._may_see = may_see
         self._address = address
         self._trial = trial
+        self._recordings = recordings
         self._series = series
         self._pages = trial.by_path()
         self._document = orjson.dumps(openapi())
 
     async def show(self, request: HttpRequest) -> HttpReply:
-        """Returns the reply to a ``GET`` or ``HEAD`` of an operator, for the whole node.
+        """Returns the reply to an operator, for the whole node.
 
         Raises:
           SessionUnknownError: No replica of the node holds the session.
@@ -130,6 +134,8 @@ class Admin:
 
     async def _show(self, request: HttpRequest, peers: Peers | None, *, trusted: bool = False) -> HttpReply:
         path = _page(request.path)
+        if path == RECORDINGS and not (request.method == b"POST" or trusted):
+            return unserved(request)
         open_path = self._open_paths().get(path)
         if open_path is not None:
             return open_path(request)
@@ -155,6 +161,7 @@ class Admin:
             "/metrics": lambda _: self._metrics(peers),
             "/sessions": lambda request: self._list(request, peers),
             SESSION: lambda request: self._session(request, peers),
+            RECORDINGS: lambda request: self._recordings.ask(request, peers),
         }
 
     def _health(self, wanted: str) -> HttpReply:

@@ -17,6 +17,7 @@ from deployments.agents import AgentMaker
 from deployments.keys import DoorKeeper
 from deployments.node import NodePeers
 from deployments.plane import GamePlane
+from deployments.record_pages import RecordPages
 from deployments.self_report import Connections, Parts, SelfReport
 from deployments.watchdog import Port, Watchdog
 
@@ -92,8 +93,9 @@ class Overseer:
 
         peers = NodePeers(known, own, secret)
         address = f"{own.host}:{port}"
+        recordings = RecordPages(watched.agents.recorders)
         pages = watched.agents.pages(watched.config)
-        self._admin = Admin(report, sessions, peers, watched.keeper.may_see, address, pages)
+        self._admin = Admin(report, sessions, peers, watched.keeper.may_see, address, pages, recordings)
 
     def guard(self, port: Port | None, plane: GamePlane) -> None:
         """Shuts a shared port while the loop stands still, as long as another replica of the node listens there.

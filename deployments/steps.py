@@ -14,6 +14,7 @@ from app.wire.routes import unserved
 from app.wire.step_batches import batch_of, batch_reply
 from app.wire.step_fields import check_protocol, parse_whole, step_of
 from app.wire.steps import StepReply, StepRequest
+from deployments.record_pages import RECORDINGS
 
 if TYPE_CHECKING:
     from app.types import SessionId
@@ -31,7 +32,7 @@ class Step(Protocol):
 
 
 class Show(Protocol):
-    """Answers an operator's ``GET`` or ``HEAD``."""
+    """Answers an operator."""
 
     async def __call__(self, request: HttpRequest) -> HttpReply:
         """Returns the reply.
@@ -75,7 +76,7 @@ class StepService:
         """
         if request.method == b"POST" and request.path in ("/step", "/steps"):
             return _packed(await self._answered(request), request.fields.get("accept-encoding"))
-        if request.method in (b"GET", b"HEAD"):
+        if request.method in (b"GET", b"HEAD") or (request.method, request.path) == (b"POST", RECORDINGS):
             return await self._show(request)
         return unserved(request)
 

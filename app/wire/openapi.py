@@ -163,6 +163,16 @@ OPERATIONS: Final = (
         parameters=_ERRORS, guarded=True,
     ),
     Operation(
+        "post", "/recordings", "record", "Records an open session of the node, or the next games of this replica.",
+        _object(session=TEXT, agent=TEXT, games=WHOLE),
+        parameters=(
+            Parameter("session", "query", TEXT, "Id of an open session, which is recorded from now on."),
+            Parameter("agent", "query", TEXT, "Agent whose next games are recorded, in place of a session."),
+            Parameter("games", "query", WHOLE, "How many games of that agent."),
+        ),
+        guarded=True,
+    ),
+    Operation(
         "get", "/metrics", "metrics", "Returns the node's metrics in Prometheus' text format.", TEXT,
         media="text/plain", guarded=True,
     ),

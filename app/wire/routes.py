@@ -22,6 +22,7 @@ ROUTES: Final[dict[str, tuple[str, ...]]] = {
     "/league": _SHOWN,
     "/league/opponent": _SHOWN,
     "/errors": _SHOWN,
+    "/recordings": ("POST",),
     "/metrics": _SHOWN,
     "/metrics/query": _SHOWN,
     "/metrics/names": _SHOWN,

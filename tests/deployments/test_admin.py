@@ -2,7 +2,7 @@
 
 import asyncio
 import socket
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Sequence
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -39,6 +39,7 @@ from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Connections, HttpOnly
 from deployments.metric_pages import MetricPages
 from deployments.node import NodePeers
+from deployments.record_pages import RecordPages
 from deployments.trial_pages import TrialPages
 from deployments.weights_pages import WeightsPages
 from tests.deployments.league import Asked
@@ -89,7 +90,23 @@ def admin(
         console=ConsolePages(ring_of(load(CONFIG))),
     )
     own = report(name, len(sessions), **changes)
-    return Admin(lambda: own, shown, peers, may_see, "10.0.0.1:36390", pages, Registry())
+    record = RecordPages(Recorded(sessions))
+    return Admin(lambda: own, shown, peers, may_see, "10.0.0.1:36390", pages, record, Registry())
+
+
+class Recorded:
+    """Records the open sessions of one replica."""
+
+    def __init__(self, sessions: Sequence[str]) -> None:
+        self._sessions = sessions
+
+    def ask_session(self, session: str) -> None:
+        if session not in self._sessions:
+            raise SessionUnknownError(f"{session} is not open")
+
+    def ask_games(self, agent: str, count: int) -> None:
+        if agent != "player":
+            raise BadRequestError(f"agent is {agent}")
 
 
 class Measured:
@@ -297,3 +314,33 @@ async def test_a_peer_that_does_not_know_the_secret_is_silent() -> None:
 async def test_a_page_that_cannot_be_is_refused_before_anyone_is_asked() -> None:
     with pytest.raises(StepError, match="limit is '0'"):
         await admin(peers=node(Replica("two", HOST, 1))).show(get("/sessions", limit="0"))
+
+
+async def test_a_session_is_recorded_wherever_on_the_node_it_is_open() -> None:
+    async with peer("two", "b") as two:
+        one = admin("one", "a", peers=node(two))
+        for session in ("a", "b"):
+            assert read(await one.show(get("/recordings", b"POST", session=session))) == {"session": session}
+        with pytest.raises(SessionUnknownError, match="c is not open"):
+            await one.show(get("/recordings", b"POST", session="c"))
+
+
+async def test_the_next_games_of_an_agent_are_recorded() -> None:
+    asked = get("/recordings", b"POST", agent="player", games="3")
+    assert read(await admin().show(asked)) == {"agent": "player", "games": 3}
+    with pytest.raises(BadRequestError, match="agent is boss"):
+        await admin().show(get("/recordings", b"POST", agent="boss", games="3"))
+
+
+@pytest.mark.parametrize(
+    "fields", [{}, {"agent": "player"}, {"session": "a", "games": "1"}, {"agent": "p", "games": "x"}]
+)
+async def test_a_recording_is_of_a_session_or_of_games(fields: dict[str, str]) -> None:
+    with pytest.raises(BadRequestError, match="allowed is session=ID, or agent=NAME with games=N"):
+        await admin().show(get("/recordings", b"POST", **fields))
+
+
+async def test_only_who_may_see_may_let_games_be_recorded_and_by_post_alone() -> None:
+    with pytest.raises(UnauthorizedError):
+        await admin("one", "a", may_see=lambda _: False).show(get("/recordings", b"POST", session="a"))
+    assert (await admin("one", "a").show(get("/recordings", session="a"))).status == 405
