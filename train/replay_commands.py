@@ -10,6 +10,7 @@ import typer
 
 from app.config.load import load
 from app.errors import ConfigError, RecordingError
+from app.recordings.files import SUFFIX
 from app.recordings.index import RecordingSummary, find_session, recordings, summaries
 from app.recordings.reading import Episode, read_about, read_episode
 from app.render.choosing import chosen, defaults, loaded, told
@@ -17,6 +18,7 @@ from app.render.export import write_gif, write_mp4
 from app.render.frame import Render
 from app.render.player import player_html
 
+CHAMPION: Final = "champion"
 FPS: Final = 15.0
 """Of films: the eye follows it, and a tick is seen."""
 
@@ -33,11 +35,18 @@ def replay(
     html: Annotated[Path | None, typer.Option(help="Page to write: it plays the episode and loads nothing.")] = None,
     gif: Annotated[Path | None, typer.Option(help="GIF to write.")] = None,
     mp4: Annotated[Path | None, typer.Option(help="MP4 to write; needs the extra video.")] = None,
+    to_test: Annotated[
+        Path | None,
+        typer.Option(help="Folder to write a test into: the session is answered as it was; needs --config."),
+    ] = None,
+    against: Annotated[str, typer.Option(help="Model of the test, as of sparring resimulate.")] = CHAMPION,
     fps: Annotated[float, typer.Option(help="Frames a second of a film.", min=0.1, max=120)] = FPS,
-    config: Annotated[Path | None, typer.Option("--config", help="Config file that names the agent's renders.")] = None,
+    config: Annotated[
+        Path | None, typer.Option("--config", help="Config file with the agent: its renders, its model.")
+    ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override; may be repeated.")] = None,
 ) -> None:
-    """Shows recorded games: lists them, and writes one as a page, a GIF or an MP4.
+    """Shows recorded games: lists them, and writes one as a page, a GIF, an MP4 or a test.
 
     Raises:
       SparringError: File, episode or render cannot be had.
@@ -58,7 +67,9 @@ def replay(
             name = render or next(iter(renders))
             count = write(found, name, chosen(renders, name), path, fps)
             _tell({"film": str(path), "frames": count, **_named(found)}, as_json=json_)
-    if html is None and gif is None and mp4 is None:
+    if to_test is not None:
+        _tell(_tested(found, to_test, config, against, set_ or []), as_json=json_)
+    if html is None and gif is None and mp4 is None and to_test is None:
         _tell(_named(found) | {"renders": list(renders), "steps": len(found.steps)}, as_json=json_)
 
 
@@ -79,6 +90,17 @@ def _renders(episode: Episode, config: Path | None, overrides: list[str]) -> dic
     if episode.agent not in agents:
         raise ConfigError(f"the recording is of agent {episode.agent!r}; {config} has {', '.join(agents) or 'none'}")
     return loaded(agents[episode.agent].renders) | defaults(episode)
+
+
+def _tested(episode: Episode, folder: Path, config: Path | None, model: str, overrides: list[str]) -> dict[str, object]:
+    """Writes a test and returns what it says now."""
+    if config is None:
+        raise ConfigError("--to-test needs --config: the file with the agent that played")
+    from train.regression import differences, write_test  # noqa: PLC0415  # torch takes seconds.
+
+    test = write_test(episode, folder, config, model, overrides)
+    now = differences(test.with_suffix(SUFFIX), config, model, overrides)
+    return {"test": str(test), **_named(episode), "answered otherwise now": len(now)}
 
 
 def _list(file: Path, *, as_json: bool) -> None:

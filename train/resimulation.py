@@ -6,9 +6,10 @@ from typing import TYPE_CHECKING, cast
 
 from app.config.root import ExperimentConfig
 from app.errors import ConfigError
+from app.models.spec import ModelSpec
 from app.plugins import load_plugin
 from app.recordings.reading import Episode
-from app.resimulation.again import MakeAgent, play_again
+from app.resimulation.again import Again, MakeAgent, play_again
 from app.resimulation.comparison import Comparison, compare
 from app.stores.other_model import other_model
 
@@ -31,18 +32,30 @@ def resimulate(config: ExperimentConfig, episodes: Sequence[Episode], against: s
     """
     if not episodes:
         return []
-    name = episodes[0].agent
-    make, model_name = _agent(config, name)
+    spec, played = played_again(config, episodes, against)
+    return [compare(episode, against, steps, spec) for episode, steps in zip(episodes, played, strict=True)]
+
+
+def played_again(
+    config: ExperimentConfig, episodes: Sequence[Episode], against: str
+) -> tuple[ModelSpec, list[list[Again]]]:
+    """Returns the other model's spec, and the steps of each session as they are answered with it.
+
+    Args:
+      config: As of ``resimulate``.
+      episodes: At least one.
+      against: The other model.
+
+    Raises:
+      SparringError: As ``resimulate``.
+    """
+    make, model_name = _agent(config, episodes[0].agent)
     model = other_model(config, model_name, against)
 
-    async def all_again() -> list[Comparison]:
-        found = []
-        for episode in episodes:
-            played = await play_again(episode, make, model)
-            found.append(compare(episode, against, played, model.spec))
-        return found
+    async def all_again() -> list[list[Again]]:
+        return [await play_again(episode, make, model) for episode in episodes]
 
-    return asyncio.run(all_again())
+    return model.spec, asyncio.run(all_again())
 
 
 def _agent(config: ExperimentConfig, name: str) -> tuple[MakeAgent, str]:

@@ -137,9 +137,7 @@ def read_episodes(path: Path) -> Iterator[Episode]:
       RecordingError: It is no recording, or one of another version.
     """
     about, table = read_table(path)
-    numbers = table.column("recording").to_numpy()
-    cuts = [0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)] if len(numbers) else [0]
-    for begin, end in pairwise(cuts):
+    for begin, end in _cuts(table):
         yield _episode(path, about, table.slice(begin, end - begin))
 
 
@@ -153,12 +151,13 @@ def read_episode(path: Path, number: int) -> Episode:
     Raises:
       RecordingError: It is no recording, or has fewer sessions.
     """
-    count = 0
-    for episode in read_episodes(path):
-        if count == number:
-            return episode
-        count += 1
-    raise RecordingError(f"{path}: episode {number} is wanted; it holds {count}, allowed is 0 to {count - 1}")
+    about, table = read_table(path)
+    cuts = _cuts(table)
+    if not 0 <= number < len(cuts):
+        allowed = f"0 to {len(cuts) - 1}" if cuts else "none"
+        raise RecordingError(f"{path}: episode {number} is wanted; it holds {len(cuts)}, allowed is {allowed}")
+    begin, end = cuts[number]
+    return _episode(path, about, table.slice(begin, end - begin))
 
 
 def read_about(path: Path) -> dict[str, str]:
@@ -195,6 +194,14 @@ def read_table(path: Path) -> tuple[dict[str, str], Any]:
         return about, parquet.read_table(path)
     except (OSError, pa.ArrowException) as error:
         raise RecordingError(f"{path}: {error}; allowed is a recording that is whole") from error
+
+
+def _cuts(table: Any) -> list[tuple[int, int]]:
+    """Returns where each session begins and ends."""
+    numbers = table.column("recording").to_numpy()
+    if not len(numbers):
+        return []
+    return list(pairwise([0, *(np.flatnonzero(np.diff(numbers)) + 1).tolist(), len(numbers)]))
 
 
 def _episode(path: Path, about: Mapping[str, str], table: Any) -> Episode:
