@@ -125,7 +125,10 @@ def _actor_facts(actor: ActorConfig) -> dict[str, str]:
 
 
 def _agent_facts(agent: AgentConfig) -> dict[str, str]:
-    recorded = {} if agent.record is None else {"records": f"every {agent.record.every}. game"}
+    recorded: dict[str, str] = {}
+    if agent.record is not None:
+        every = agent.record.every
+        recorded = {"records": "games that are asked for" if every is None else f"every {every}. game"}
     return {"class": agent.factory, "role": agent.role} | recorded
 
 

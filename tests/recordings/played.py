@@ -73,8 +73,8 @@ class Service:
         value = {"observation": [number, -number], "reward": number} | more
         return await self.step(StepKind.TICK, session, value)
 
-    async def stop(self, number: float, session: SessionId = "g-agent-player") -> StepReply:
-        value = {"observation": [number, -number], "reward": number, "terminated": True}
+    async def stop(self, number: float, session: SessionId = "g-agent-player", **more: Any) -> StepReply:
+        value = {"observation": [number, -number], "reward": number, "terminated": True} | more
         return await self.step(StepKind.STOP, session, value)
 
     async def game(self, ticks: int, session: SessionId = "g-agent-player") -> None:
