@@ -3,10 +3,13 @@
 from collections.abc import Iterator
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
 from app.models.module import spec_of
+from app.recordings.index import recordings
+from app.recordings.reading import read_episodes
 from app.sources.fitting import fields_of
 from app.sources.formats.recordings import RecordingShard
 from app.sources.trajectory import trajectory
@@ -54,6 +57,26 @@ def test_every_second_game_is_recorded_whole(service: Service) -> None:
         assert (rows["reward"][:-1] == 1).all()
         assert (rows["log_prob"][:-1] < 0).all()
     assert len({int(rows["episode"][0]) for rows in episodes}) == len(episodes)
+    files = sorted((service.home / service.trial_name / "recordings").glob("player-*.parquet"))
+    for episode in read_episodes(files[0]):
+        assert episode.start is not None
+        assert [step.seq for step in episode.steps] == list(range(len(episode.steps)))
+        tick = episode.ticks[0]
+        assert tick.output_json() == {"action": int(tick.action[""])}
+        assert tick.input_json()["observation"] == pytest.approx(tick.observation[""].tolist())  # type: ignore[index,call-overload]
+        assert np.isfinite(tick.dist_inputs[""]).all()
+        assert tick.agent_ms >= tick.model_ms > 0
+
+
+def test_the_next_games_are_recorded_when_an_operator_asks(service: Service) -> None:
+    if service.config.run.mode == "train":
+        service.publish(1)
+    asked = httpx.post(f"{service.url}/recordings", params={"agent": "player", "games": 5}, timeout=10)
+    assert asked.json() == {"agent": "player", "games": 5}
+    folder = service.home / service.trial_name
+    with playing(service.url, games=8):
+        wait_until(lambda: [one.why for one in recordings(folder)].count("asked") >= 1, "games are recorded")
+    assert httpx.post(f"{service.url}/recordings", params={"session": "none"}, timeout=10).status_code == 404
 
 
 def test_games_of_a_greedy_player_are_recorded_too(service: Service) -> None:
