@@ -58,11 +58,12 @@ def ticks(
     cells: Annotated[bool, typer.Option("--cells", help="Measure the transports.")] = False,
     cartpole: Annotated[bool, typer.Option("--cartpole", help="Measure CartPole's policy.")] = False,
     forwarded: Annotated[bool, typer.Option("--forwarded", help="Measure forwarded steps.")] = False,
+    recorded: Annotated[bool, typer.Option("--recorded", help="Measure ticks with a recorder and without.")] = False,
     memory: Annotated[bool, typer.Option("--memory", help="Measure idle sessions and growth.")] = False,
     json: AsJson = False,
 ) -> None:
-    """Measures what a tick costs; without --cells, --cartpole, --forwarded and --memory all four are measured."""
-    everything = not (cells or cartpole or forwarded or memory)
+    """Measures what a tick costs: everything without --cells, --cartpole, --forwarded, --recorded and --memory."""
+    everything = not (cells or cartpole or forwarded or recorded or memory)
     plan = Plan(
         modes=transport,
         connections=connections,
@@ -72,6 +73,7 @@ def ticks(
         cells=everything or cells,
         cartpole=everything or cartpole,
         forwarded=everything or forwarded,
+        recorded=everything or recorded,
         memory=everything or memory,
     )
     result = _stoppable(lambda stopper, say: measure_ticks(plan, stopper, say))

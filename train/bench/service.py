@@ -14,8 +14,9 @@ from deployments.port import free_port
 from train.launch.ring import Ring
 from train.launch.stopping import Stopper
 
-Target = Literal["echo", "cartpole", "pair"]
-"""An actor: ``echo`` answers what it is sent, ``cartpole`` what its policy decides, ``pair`` echoes in two replicas."""
+Target = Literal["echo", "cartpole", "pair", "recorded", "kept"]
+"""An actor: ``echo`` answers what it is sent, ``cartpole`` what its policy decides, ``pair`` echoes in two replicas;
+``recorded`` is ``cartpole`` of which one game of a hundred is recorded, ``kept`` holds the last ticks of all games."""
 
 IDLE_TIMEOUT_S: Final = 3600.0
 """Seconds that a session without a step stays open: longer than any measurement."""
@@ -28,7 +29,13 @@ REPLY_TIMEOUT_S: Final = 30.0
 STATUS_TRIES: Final = 200
 """Fresh connections until the kernel has certainly spread one to each of two replicas."""
 
-_REPLICAS: Final[dict[Target, int]] = {"echo": 1, "cartpole": 1, "pair": 2}
+_REPLICAS: Final[dict[Target, int]] = {"echo": 1, "cartpole": 1, "pair": 2, "recorded": 1, "kept": 1}
+_RECORD: Final[dict[Target, dict[str, object] | None]] = {
+    "cartpole": None,
+    "recorded": {"every": 100, "max_mb": 64},
+    "kept": {"every": None, "keep_ticks": 200},
+}
+"""The actors that play CartPole, and what they record."""
 _MODEL: Final = "app.games.cartpole.model:build"
 
 
@@ -63,7 +70,7 @@ def service_config(targets: Collection[Target]) -> ExperimentConfig:
     limits = {"max_games": MAX_GAMES, "idle_timeout_s": IDLE_TIMEOUT_S}
     actors = {
         name: {
-            "agents": ["player" if name == "cartpole" else "echo"],
+            "agents": [name if name in _RECORD else "echo"],
             "replicas": _REPLICAS[name],
             "port": 0,
             "num_cpus": 0,
@@ -73,9 +80,10 @@ def service_config(targets: Collection[Target]) -> ExperimentConfig:
     }
     agents: dict[str, object] = {"echo": {"factory": "app.agents.echo:EchoAgent"}}
     models: dict[str, object] = {}
-    if "cartpole" in targets:
-        models["main"] = {"factory": _MODEL}
-        agents["player"] = {"model": "main"}
+    for name in targets:
+        if name in _RECORD:
+            models["main"] = {"factory": _MODEL}
+            agents[name] = {"model": "main", "record": _RECORD[name]}
     run = {"project": "bench", "trial": "ticks", "mode": "deploy"}
     return ExperimentConfig.model_validate({"run": run, "models": models, "agents": agents, "actors": actors})
 

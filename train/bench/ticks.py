@@ -1,6 +1,6 @@
 """``sparring bench ticks``: what a tick costs, over each transport, next to bare servers measured in between."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -13,6 +13,7 @@ from train.bench.generator import Load, Mode, Run, Window, run_load
 from train.bench.limit import Bare, bare_server
 from train.bench.machine import on_this_machine
 from train.bench.memory import memory
+from train.bench.recorded_ticks import recorded_ticks
 from train.bench.service import GamePort, Target, serving
 from train.launch.stopping import Stopper
 
@@ -20,6 +21,8 @@ CARTPOLE_TICK: Final = '{"observation":[0.01,0.02,0.03,0.04],"reward":1.0}'
 CARTPOLE_ANSWER: Final = '{"action":'
 CARTPOLE_LOADS: Final = ((Mode.HTTP, 8, 1), (Mode.HTTP, 32, 1), (Mode.STEPS, 1, BATCH_STEPS))
 """Mode, connections, and sessions on each."""
+RECORDED: Final[tuple[Target, ...]] = ("cartpole", "recorded", "kept")
+"""Without a recorder, and with one in two ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +41,8 @@ class Plan:
     """Whether CartPole's policy is measured as well."""
     forwarded: bool = True
     """Whether steps are measured that reach another replica than their game's."""
+    recorded: bool = True
+    """Whether CartPole is measured with a recorder and without."""
     memory: bool = True
     """Whether the memory of idle sessions and the growth over many ticks are measured."""
 
@@ -46,8 +51,10 @@ class Plan:
         """Returns the actors that must be served."""
         needed: dict[Target, bool] = {
             "echo": self.cells or self.memory,
-            "cartpole": self.cartpole,
+            "cartpole": self.cartpole or self.recorded,
             "pair": self.forwarded,
+            "recorded": self.recorded,
+            "kept": self.recorded,
         }
         return [target for target, wanted in needed.items() if wanted]
 
@@ -81,6 +88,9 @@ class Ticks:
             if plan.forwarded:
                 self._say("forwarded steps")
                 result["forwarded"] = forwarded(self._run, ports["pair"], plan.windows, plan.seconds)
+            if plan.recorded:
+                self._say("recorded games")
+                result["recorded"] = self._recorded(ports)
         return result
 
     def _cells(self, port: GamePort) -> list[dict[str, object]]:
@@ -114,6 +124,12 @@ class Ticks:
         )
         windows = [self._run(self._named(load)) for _ in range(self._plan.windows)]
         return {"transport": mode, "connections": connections, "sessions": sessions * connections, **told(windows)}
+
+    def _recorded(self, ports: Mapping[Target, GamePort]) -> dict[str, object]:
+        plan = self._plan
+        load = Load(Mode.HTTP, 0, seconds=plan.seconds, body=CARTPOLE_TICK, expect=CARTPOLE_ANSWER)
+        playing = {name: ports[name] for name in RECORDED}
+        return recorded_ticks(lambda one: self._run(self._named(one)), playing, load, plan.windows, RECORDED[0])
 
     def _run(self, load: Load) -> Window:
         self._stopper.check()

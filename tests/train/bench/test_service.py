@@ -1,3 +1,5 @@
+from dataclasses import replace
+
 from app.config.active import active
 from app.config.slots import slots, total
 from train.bench.service import service_config
@@ -5,9 +7,22 @@ from train.bench.ticks import Plan
 
 
 def test_only_what_is_measured_is_served() -> None:
-    assert Plan(cells=True, cartpole=False, forwarded=False, memory=False).targets == ["echo"]
-    assert Plan(cells=False, cartpole=True, forwarded=False, memory=True).targets == ["echo", "cartpole"]
-    assert Plan(cells=False, cartpole=False, forwarded=True, memory=False).targets == ["pair"]
+    nothing = Plan(cells=False, cartpole=False, forwarded=False, recorded=False, memory=False)
+    assert replace(nothing, cells=True).targets == ["echo"]
+    assert replace(nothing, cartpole=True, memory=True).targets == ["echo", "cartpole"]
+    assert replace(nothing, forwarded=True).targets == ["pair"]
+    assert replace(nothing, recorded=True).targets == ["cartpole", "recorded", "kept"]
+
+
+def test_the_same_policy_plays_with_a_recorder_and_without() -> None:
+    config = active(service_config(["cartpole", "recorded", "kept"]))
+    assert {agent.model for agent in config.agents.values() if agent.model} == {"main"}
+    records = {name: config.agents[name].record for name in ("cartpole", "recorded", "kept")}
+    assert records["cartpole"] is None
+    assert records["recorded"] is not None
+    assert records["recorded"].every == 100
+    assert records["kept"] is not None
+    assert (records["kept"].every, records["kept"].keep_ticks) == (None, 200)
 
 
 def test_the_service_fits_any_machine_and_learns_nothing() -> None:

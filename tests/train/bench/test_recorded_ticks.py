@@ -1,0 +1,38 @@
+"""Ticks with a recorder and without."""
+
+from train.bench.generator import Load, Mode, Window
+from train.bench.recorded_ticks import recorded_ticks, told_shares
+from train.bench.service import GamePort
+
+
+def window(ticks: int, cpu_s: float = 1.0) -> Window:
+    return Window(ticks, 1.0, 1.0, 1.0, 1.0, 1.0, 0, "", 0.1, (cpu_s,))
+
+
+def test_shares_are_those_of_neighbouring_windows() -> None:
+    off = [window(ticks) for ticks in (100, 200, 100, 200, 100)]
+    on = [window(ticks) for ticks in (98, 196, 98, 196, 98)]
+    told = told_shares(on, off)
+    assert told["throughput_share"]["median"] == 0.98  # type: ignore[index]
+    assert told["reached"] is True
+    assert told_shares([window(90)] * 5, [window(100)] * 5)["reached"] is False
+    assert told_shares(on[:4], off[:4])["reached"] is False
+    assert told_shares([window(0)], [window(1)]) == {"measured": False}
+
+
+def test_all_ports_are_measured_in_turns_with_the_same_load() -> None:
+    asked: list[Load] = []
+
+    def run(load: Load) -> Window:
+        asked.append(load)
+        return window(100 if load.port == 1 else 99)
+
+    ports = {"cartpole": GamePort(1, (11,)), "recorded": GamePort(2, (12,))}
+    load = Load(Mode.HTTP, 0, seconds=3.0, body="b", expect="e")
+    told = recorded_ticks(run, ports, load, 2, "cartpole")  # type: ignore[arg-type]
+    assert [one.port for one in asked] == [2, 1, 1, 2]
+    assert {(one.body, one.expect, one.seconds, one.connections * one.sessions) for one in asked} == {
+        ("b", "e", 3.0, 200)
+    }
+    assert told["shares"]["recorded"]["throughput_share"]["median"] == 0.99  # type: ignore[index]
+    assert told["errors"] == 0

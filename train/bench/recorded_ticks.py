@@ -1,0 +1,67 @@
+"""What a tick costs of a service that records one game of a hundred, next to one that records nothing, in turns."""
+
+from collections.abc import Callable, Mapping, Sequence
+from typing import Final
+
+from train.bench.cells import WINDOWS_MIN, told
+from train.bench.generator import Load, Mode, Window
+from train.bench.service import GamePort, Target
+from train.bench.statistics import figure
+
+SHARE_MIN: Final = 0.97
+"""Aim: the least throughput with the recorder, as a share of that without."""
+CONNECTIONS: Final = 8
+SESSIONS: Final = 25
+"""On each connection, so that of all of them about two are recorded."""
+
+
+def recorded_ticks(
+    run: Callable[[Load], Window], ports: Mapping[Target, GamePort], load: Load, windows: int, off: Target
+) -> dict[str, object]:
+    """Returns throughput and CPU of each port, and their shares of one of them.
+
+    Args:
+      run: Runs a load, with session ids of its own.
+      ports: Game ports of replicas that play the same, by name.
+      load: Body and length of a window.
+      windows: Of each port, in turns, every second time in the other order.
+      off: Which port records nothing.
+
+    Raises:
+      SparringError: The load generator fails.
+    """
+    found: dict[Target, list[Window]] = {name: [] for name in ports}
+    for window in range(windows):
+        for name in list(ports) if window % 2 else list(ports)[::-1]:
+            found[name].append(run(_load(load, ports[name])))
+    shares = {name: told_shares(found[name], found[off]) for name in ports if name != off}
+    errors = sum(window.errors for all_of_one in found.values() for window in all_of_one)
+    return {name: told(each) for name, each in found.items()} | {"shares": shares, "errors": errors}
+
+
+def told_shares(on: Sequence[Window], off: Sequence[Window]) -> dict[str, object]:
+    """Returns what windows with the recorder are to those without, each beside the one that was measured next to it."""
+    if not all(window.ticks for window in (*on, *off)):
+        return {"measured": False}
+    rates = figure([one.ticks_per_s / other.ticks_per_s for one, other in zip(on, off, strict=True)])
+    cpu = figure([other.cpu_us / one.cpu_us for one, other in zip(on, off, strict=True)])
+    enough = len(on) >= WINDOWS_MIN and rates.measured
+    return {
+        "throughput_share": rates.as_dict(),
+        "cpu_share": cpu.as_dict(),
+        "wanted": SHARE_MIN,
+        "reached": enough and rates.median >= SHARE_MIN,
+    }
+
+
+def _load(load: Load, port: GamePort) -> Load:
+    return Load(
+        Mode.HTTP,
+        port.port,
+        CONNECTIONS,
+        SESSIONS,
+        seconds=load.seconds,
+        pids=port.pids,
+        body=load.body,
+        expect=load.expect,
+    )
