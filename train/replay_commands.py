@@ -10,6 +10,7 @@ import typer
 
 from app.config.load import load
 from app.errors import ConfigError, RecordingError
+from app.home import state_root
 from app.recordings.files import SUFFIX
 from app.recordings.index import RecordingSummary, find_session, recordings, summaries
 from app.recordings.reading import Episode, read_about, read_episode
@@ -17,6 +18,7 @@ from app.render.choosing import chosen, defaults, loaded, told
 from app.render.export import write_gif, write_mp4
 from app.render.frame import Render
 from app.render.player import player_html
+from train.replays import name_of
 
 CHAMPION: Final = "champion"
 FPS: Final = 15.0
@@ -35,6 +37,9 @@ def replay(
     html: Annotated[Path | None, typer.Option(help="Page to write: it plays the episode and loads nothing.")] = None,
     gif: Annotated[Path | None, typer.Option(help="GIF to write.")] = None,
     mp4: Annotated[Path | None, typer.Option(help="MP4 to write; needs the extra video.")] = None,
+    run: Annotated[
+        str | None, typer.Option(help="Id of the MLflow run to attach the page to, in the store of --config.")
+    ] = None,
     to_test: Annotated[
         Path | None,
         typer.Option(help="Folder to write a test into: the session is answered as it was; needs --config."),
@@ -58,10 +63,13 @@ def replay(
         return
     found = _episode(file, episode, session)
     renders = _renders(found, config, set_ or [])
-    if html is not None:
-        picked = renders if render is None else {render: chosen(renders, render)}
-        _write_page(html, player_html(found, picked))
-        _tell({"html": str(html), **_named(found)}, as_json=json_)
+    if html is not None or run is not None:
+        page = player_html(found, renders if render is None else {render: chosen(renders, render)})
+        if html is not None:
+            _write_page(html, page)
+            _tell({"html": str(html), **_named(found)}, as_json=json_)
+        if run is not None:
+            _tell({"artifact": _attached(found, page, run, config, set_ or []), **_named(found)}, as_json=json_)
     for path, write in ((gif, write_gif), (mp4, write_mp4)):
         if path is not None:
             name = render or next(iter(renders))
@@ -69,7 +77,7 @@ def replay(
             _tell({"film": str(path), "frames": count, **_named(found)}, as_json=json_)
     if to_test is not None:
         _tell(_tested(found, to_test, config, against, set_ or []), as_json=json_)
-    if html is None and gif is None and mp4 is None and to_test is None:
+    if html is None and run is None and gif is None and mp4 is None and to_test is None:
         _tell(_named(found) | {"renders": list(renders), "steps": len(found.steps)}, as_json=json_)
 
 
@@ -90,6 +98,19 @@ def _renders(episode: Episode, config: Path | None, overrides: list[str]) -> dic
     if episode.agent not in agents:
         raise ConfigError(f"the recording is of agent {episode.agent!r}; {config} has {', '.join(agents) or 'none'}")
     return loaded(agents[episode.agent].renders) | defaults(episode)
+
+
+def _attached(episode: Episode, page: str, run: str, config: Path | None, overrides: list[str]) -> str:
+    """Attaches a page to a run of MLflow and returns its path there."""
+    if config is None:
+        raise ConfigError("--run needs --config: the file that names the tracking store")
+    from app.stores.mlflow_connection import tracking_uri  # noqa: PLC0415  # MLflow takes seconds.
+    from app.stores.mlflow_replays import attach_replay  # noqa: PLC0415  # As above.
+
+    whole = load(config, overrides)
+    uri = tracking_uri(whole.tracking.mlflow_uri, state_root(whole.run.project))
+    summary = next(one for one in summaries(episode.path) if one.number == episode.number)
+    return attach_replay(uri, run, name_of(summary), page)
 
 
 def _tested(episode: Episode, folder: Path, config: Path | None, model: str, overrides: list[str]) -> dict[str, object]:

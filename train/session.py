@@ -14,6 +14,7 @@ from app.metrics.tensorboard import TensorBoardWriter
 from app.models.checkpoints import LATEST
 from app.models.lineage import Clone
 from app.stores.error_forwarder import end_watching, watch_errors
+from app.stores.mlflow_replays import attach_replay
 from app.stores.mlflow_store import ModelRegistry, tracking_uri
 from app.stores.model_sources import ModelSources
 from app.stores.trial import Trial
@@ -25,6 +26,7 @@ from train.mlflow_run import TrackedTrial, git_commit
 from train.monitor import Monitor, Watched
 from train.playing import PlayedEvaluations
 from train.promote import Told, clone_version, promote
+from train.replays import Replays
 from train.run import TrainingRun
 from train.tracking import Tracker
 
@@ -82,6 +84,7 @@ class TrainingSession:
             trial.metrics, [self._watched(run) for run in self.runs.values()], self._tracker, writer
         )
 
+        self._replays = Replays(config, home / config.run.trial, self._attach_replay)
         self._keeper = self._league_keeper()
         self._evaluations = [made for run in self.runs.values() if (made := self._played(run)) is not None]
 
@@ -98,6 +101,7 @@ class TrainingSession:
         for run in self.runs.values():
             run.start()
         self._monitor.start()
+        self._replays.start()
         if self._keeper is not None:
             self._keeper.start()
         for evaluations in self._evaluations:
@@ -189,6 +193,7 @@ class TrainingSession:
         for run in running:
             run.wait(max(0.0, end_s - time.monotonic()))
         self._end_threads()
+        self._replays.close(HURRY_S)
         self._monitor.halt(HURRY_S)
         self._tracker.close("KILLED", HURRY_S)
         end_watching()
@@ -196,9 +201,14 @@ class TrainingSession:
     def close(self, *, succeeded: bool) -> None:
         """Writes what is left to MLflow and TensorBoard and ends the run."""
         self._end_threads()
+        self._replays.close(CLOSE_TIMEOUT_S)
         self._monitor.close(CLOSE_TIMEOUT_S)
         self._tracker.close("FINISHED" if succeeded else "FAILED", CLOSE_TIMEOUT_S)
         end_watching()
+
+    def _attach_replay(self, name: str, page: str) -> None:
+        """Keeps a page in the trial's run; from the thread that has made it."""
+        attach_replay(self.uri, self._tracker.run_id(CLOSE_TIMEOUT_S), name, page)
 
     def _told(self, run: TrainingRun, version: Version, rating: float | None = None) -> Told:
         return Told(version, self.trial.metrics.progress(1, run.name).updates, run.parent, rating)

@@ -49,6 +49,10 @@ class Tracking(Config):
     tensorboard: bool = True
     """Also write TensorBoard event files under the state root."""
 
+    replay_s: float | None = Field(300.0, gt=0)
+    """Seconds after which the newest recorded game becomes a page of the trial's run in MLflow, where agents record;
+    null attaches none."""
+
     charts: ChartsConfig = ChartsConfig()
     """What TensorBoard shows beside scalars; nothing by default."""
 

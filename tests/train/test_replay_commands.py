@@ -68,3 +68,8 @@ async def test_a_wrong_file_is_said(file: Path, tmp_path: Path) -> None:
     other.write_bytes(b"PAR1")
     with pytest.raises(RecordingError, match="allowed is a recording"):
         replay(other, list_=True)
+
+
+async def test_a_page_is_attached_to_a_run_of_the_configs_store(file: Path) -> None:
+    with pytest.raises(SparringError, match="--run needs --config"):
+        replay(file, run="1234")
