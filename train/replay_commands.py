@@ -2,6 +2,7 @@
 
 import json
 import sys
+from collections.abc import Callable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -63,22 +64,31 @@ def replay(
         return
     found = _episode(file, episode, session)
     renders = _renders(found, config, set_ or [])
+    written: list[dict[str, object]] = []
     if html is not None or run is not None:
         page = player_html(found, renders if render is None else {render: chosen(renders, render)})
-        if html is not None:
-            _write_page(html, page)
-            _tell({"html": str(html), **_named(found)}, as_json=json_)
-        if run is not None:
-            _tell({"artifact": _attached(found, page, run, config, set_ or []), **_named(found)}, as_json=json_)
-    for path, write in ((gif, write_gif), (mp4, write_mp4)):
-        if path is not None:
-            name = render or next(iter(renders))
-            count = write(found, name, chosen(renders, name), path, fps)
-            _tell({"film": str(path), "frames": count, **_named(found)}, as_json=json_)
-    if to_test is not None:
-        _tell(_tested(found, to_test, config, against, set_ or []), as_json=json_)
-    if html is None and run is None and gif is None and mp4 is None and to_test is None:
-        _tell(_named(found) | {"renders": list(renders), "steps": len(found.steps)}, as_json=json_)
+        written += [] if html is None else [{"html": _write_page(html, page)}]
+        written += [] if run is None else [{"artifact": _attached(found, page, run, config, set_ or [])}]
+    written += _films(found, renders, render, {gif: write_gif, mp4: write_mp4}, fps)
+    written += [] if to_test is None else [_tested(found, to_test, config, against, set_ or [])]
+    for facts in written or [{"renders": list(renders), "steps": len(found.steps)}]:
+        _tell(facts | _named(found), as_json=json_)
+
+
+def _films(
+    episode: Episode,
+    renders: Mapping[str, Render],
+    render: str | None,
+    wanted: Mapping[Path | None, Callable[[Episode, str, Render, Path, float], int]],
+    fps: float,
+) -> list[dict[str, object]]:
+    """Writes films, and returns which and how long they are."""
+    name = render or next(iter(renders))
+    return [
+        {"film": str(path), "frames": write(episode, name, chosen(renders, name), path, fps)}
+        for path, write in wanted.items()
+        if path is not None
+    ]
 
 
 def _episode(file: Path, number: int | None, session: str | None) -> Episode:
@@ -121,7 +131,7 @@ def _tested(episode: Episode, folder: Path, config: Path | None, model: str, ove
 
     test = write_test(episode, folder, config, model, overrides)
     now = differences(test.with_suffix(SUFFIX), config, model, overrides)
-    return {"test": str(test), **_named(episode), "answered otherwise now": len(now)}
+    return {"test": str(test), "answered otherwise now": len(now)}
 
 
 def _list(file: Path, *, as_json: bool) -> None:
@@ -148,11 +158,12 @@ def _line(one: RecordingSummary) -> str:
     )
 
 
-def _write_page(path: Path, page: str) -> None:
+def _write_page(path: Path, page: str) -> str:
     try:
         path.write_text(page, encoding="utf-8")
     except OSError as error:
         raise RecordingError(f"{path} cannot be written: {error}") from error
+    return str(path)
 
 
 def _named(episode: Episode) -> dict[str, object]:

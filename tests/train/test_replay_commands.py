@@ -40,7 +40,7 @@ async def test_a_session_is_found_in_a_folder_and_drawn_by_a_named_render(
 ) -> None:
     page = tmp_path / "game.html"
     replay(file.parent, session="g0-agent-player", html=page, render="app.games.cartpole.render:cart")
-    assert "episode 0" in capsys.readouterr().out
+    assert "session g0-agent-player, episode 0, ticks 2" in capsys.readouterr().out
     assert '"name":"app.games.cartpole.render:cart"' in page.read_text()
 
 
