@@ -290,8 +290,7 @@ class AgentMaker:
     def _opened_recorders(self, trial_folder: Path) -> Recorders:
         models = {name: self.models[agent.model] for name, agent in self._agents.items() if agent.model}
         specs = {name: model.spec for name, model in models.items()}
-        codecs = {name: str(getattr(agent_class, "codec", "json")) for name, agent_class in self._classes.items()}
-        return Recorders(trial_folder, self._agents, specs, self.counts, codecs)
+        return Recorders(trial_folder, self._agents, specs, self.counts, self._classes)
 
     def _waits(self, buffer: str) -> bool:
         return self._args.config.buffers[buffer].rollouts == "wait"

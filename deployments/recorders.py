@@ -21,6 +21,7 @@ from app.models.spec import ModelSpec
 from app.recordings.privacy import Privacy
 from app.seeding import Draws
 from app.types import SessionId
+from app.wire.payload import Codec, bare_codec
 from deployments.recorder import Recorder
 
 CLOSE_S: Final = 5.0
@@ -43,7 +44,7 @@ class Recorders:
         agents: Mapping[str, AgentConfig],
         specs: Mapping[str, ModelSpec],
         counts: Counter[str],
-        codecs: Mapping[str, str],
+        classes: Mapping[str, type[object]],
     ) -> None:
         """Starts them.
 
@@ -52,7 +53,7 @@ class Recorders:
           agents: Configs by name.
           specs: Of the agents' models, by agent; none for one that asks no model.
           counts: The replica's.
-          codecs: What the agents' bodies are.
+          classes: Of the agents, which say what their bodies are.
 
         Raises:
           ConfigError: The key of the hashes is not there.
@@ -73,8 +74,8 @@ class Recorders:
                 specs.get(name),
                 config,
                 counts,
-                privacy_of(config.private, json=codecs[name] == "json"),
-                {"codec": codecs[name], "renders": orjson.dumps(agents[name].renders).decode()},
+                privacy_of(config.private, bare_codec(classes[name])),
+                {"codec": _codec(classes[name]), "renders": orjson.dumps(agents[name].renders).decode()},
             )
             for name, config in self._configs.items()
         }
@@ -163,7 +164,7 @@ class Recorders:
         return None
 
 
-def privacy_of(config: PrivacyConfig, *, json: bool) -> Privacy:
+def privacy_of(config: PrivacyConfig, codec: Codec) -> Privacy:
     """Returns the filter of a config.
 
     Raises:
@@ -177,4 +178,8 @@ def privacy_of(config: PrivacyConfig, *, json: bool) -> Privacy:
                 "the key of the hashes"
             )
         key = os.environ[config.key_env].encode()
-    return Privacy(config.remove, config.hash, key, json=json)
+    return Privacy(config.remove, config.hash, key, codec)
+
+
+def _codec(agent_class: type[object]) -> str:
+    return str(getattr(agent_class, "codec", "json"))

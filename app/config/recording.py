@@ -17,7 +17,7 @@ class PrivacyConfig(Config):
     A path names a field of what game cores send and get, and the column of the same name: ``observation.units`` is also
     ``observation/units``. Whatever lies below it goes with it; through a list the path goes to each of its items.
     ``session`` and ``game`` are the ids themselves. A body whose fields are not known, of an agent that reads bytes, is
-    left out as a whole.
+    left out as a whole. A field of a protobuf message that holds no text is left out in place of a hash.
     """
 
     remove: tuple[FieldPath, ...] = ()

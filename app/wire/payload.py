@@ -23,6 +23,9 @@ The options of a start are of the agent's own class where it declares one.
 CodecKind = Literal["json", "bytes", "proto"]
 """How an agent class declares its codec."""
 
+Side = Literal["input", "output"]
+"""What comes, or what is answered."""
+
 CODECS_KEPT: Final = 256
 """Agent classes whose codec is remembered: far more than one service has."""
 
@@ -130,6 +133,10 @@ class ProtoCodec:
         except EncodeError as error:
             raise AgentError(f"the agent's {wanted.DESCRIPTOR.full_name} cannot be sent: {error}") from error
 
+    def message(self, kind: StepKind, side: Side) -> type[Message] | None:
+        """Returns the class of the bodies of a kind of step; None where they are JSON."""
+        return (self._inputs if side == "input" else self._outputs).get(kind)
+
     def merge(self, base: Payload, difference: Payload) -> Payload:
         """Returns the base with the fields that the difference has."""
         if not isinstance(base, Message):
@@ -168,7 +175,7 @@ def codec_of(agent_class: type[object]) -> Codec:
     Raises:
       PluginError: There is no such codec, or one of the classes is missing or is none.
     """
-    codec, options = _bare_codec(agent_class), getattr(agent_class, "options", None)
+    codec, options = bare_codec(agent_class), getattr(agent_class, "options", None)
     if options is None:
         return codec
     if not (isinstance(options, type) and issubclass(options, BaseModel)):
@@ -178,7 +185,12 @@ def codec_of(agent_class: type[object]) -> Codec:
     return CodecWithOptions(codec, options)
 
 
-def _bare_codec(agent_class: type[object]) -> Codec:
+def bare_codec(agent_class: type[object]) -> Codec:
+    """Returns the codec that an agent class declares, without its options; see ``codec_of``.
+
+    Raises:
+      PluginError: There is no such codec, or one of the classes is missing or is none.
+    """
     kind = getattr(agent_class, "codec", "json")
     if kind == "json":
         return JsonCodec()
@@ -190,7 +202,7 @@ def _bare_codec(agent_class: type[object]) -> Codec:
     raise PluginError(f"{agent_class.__qualname__}.codec is {kind!r}; allowed are {allowed}")
 
 
-def _messages(agent_class: type[object], side: Literal["input", "output"]) -> dict[StepKind, type[Message]]:
+def _messages(agent_class: type[object], side: Side) -> dict[StepKind, type[Message]]:
     found: dict[StepKind, type[Message]] = {}
     for kind in (StepKind.START, StepKind.TICK, StepKind.STOP):
         name = f"{kind}_{side}"

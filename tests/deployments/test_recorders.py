@@ -8,12 +8,14 @@ from typing import Any
 import pytest
 
 from app.agents.game_log import About, Event, GameLog
+from app.agents.gym_agent import GymAgent
 from app.config.recording import PrivacyConfig
 from app.config.serving import AgentConfig
 from app.errors import BadRequestError, ConfigError, SessionUnknownError
 from app.recordings.index import recordings
 from app.seeding import Draws
 from app.types import Purpose
+from app.wire.payload import JsonCodec
 from deployments.recorders import Recorders, privacy_of
 
 AGENTS = {
@@ -25,7 +27,7 @@ AGENTS = {
 
 def made(folder: Path) -> tuple[Recorders, Counter[str]]:
     counts: Counter[str] = Counter()
-    return Recorders(folder, AGENTS, {}, counts, dict.fromkeys(AGENTS, "json")), counts
+    return Recorders(folder, AGENTS, {}, counts, dict.fromkeys(AGENTS, GymAgent)), counts
 
 
 @pytest.fixture
@@ -87,8 +89,8 @@ async def test_what_was_recorded_lies_in_the_trials_folder(tmp_path: Path) -> No
 def test_a_key_that_is_named_must_be_there(monkeypatch: pytest.MonkeyPatch) -> None:
     config = PrivacyConfig(hash=("session",), key_env="RECORD_KEY")
     with pytest.raises(ConfigError, match="RECORD_KEY"):
-        privacy_of(config, json=True)
+        privacy_of(config, JsonCodec())
     monkeypatch.setenv("RECORD_KEY", "k")
-    assert privacy_of(config, json=True).name("session", "a") == privacy_of(config, json=True).name("session", "a")
+    assert privacy_of(config, JsonCodec()).name("session", "a") == privacy_of(config, JsonCodec()).name("session", "a")
     drawn = PrivacyConfig(hash=("session",))
-    assert privacy_of(drawn, json=True).name("session", "a") != privacy_of(drawn, json=True).name("session", "a")
+    assert privacy_of(drawn, JsonCodec()).name("session", "a") != privacy_of(drawn, JsonCodec()).name("session", "a")

@@ -4,10 +4,15 @@ from pathlib import Path
 
 import orjson
 import pytest
+from google.protobuf import descriptor_pb2
 from pyarrow import parquet
 
+from app.games.arena.agents import ArenaAgent
+from app.games.arena.arena_pb2 import Entity, StopInput, TickInput
 from app.recordings.privacy import Privacy
 from app.recordings.reading import read_episode
+from app.types import StepKind
+from app.wire.payload import BytesCodec, ProtoCodec, bare_codec
 from tests.recordings.played import Service
 
 
@@ -40,9 +45,36 @@ def test_equal_values_have_equal_hashes_under_one_key_alone() -> None:
 
 
 def test_of_a_body_whose_fields_are_unknown_nothing_is_left() -> None:
-    assert Privacy(["a"], json=False).body(b"\x01\x02") is None
+    assert Privacy(["a"], codec=BytesCodec()).body(b"\x01\x02") is None
     assert Privacy(["a"]).body(b"{broken") is None
-    assert Privacy(json=False).body(b"\x01\x02") == b"\x01\x02"
+    assert Privacy(codec=BytesCodec()).body(b"\x01\x02") == b"\x01\x02"
+
+
+def test_fields_of_messages_are_removed_and_hashed() -> None:
+    codec = bare_codec(ArenaAgent)
+    tick = TickInput(width=8, entities=[Entity(id=1, x=3), Entity(id=2, x=4)], reward=2.5)
+    privacy = Privacy(["entities.x", "nothing.at.all"], ["reward"], b"k", codec)
+    body = privacy.body(tick.SerializeToString(), "tick", "input")
+    assert body is not None
+    left = TickInput.FromString(body)
+    assert [(entity.id, entity.x) for entity in left.entities] == [(1, 0), (2, 0)]
+    assert (left.width, left.reward) == (8, 0)  # A number holds no hash.
+    stop = privacy.body(StopInput(last=tick, terminated=True).SerializeToString(), "stop", "input")
+    assert stop is not None
+    assert StopInput.FromString(stop).terminated
+    assert privacy.body(b'{"reward":1}', "start", "input") != b'{"reward":1}'
+    assert privacy.body(b"\xff\xff", "tick", "input") is None
+
+
+def test_texts_of_messages_are_hashed_one_by_one() -> None:
+    proto = descriptor_pb2.FileDescriptorProto
+    codec = ProtoCodec({StepKind.TICK: proto}, {})
+    given = proto(name="secret", dependency=["one", "two"], message_type=[descriptor_pb2.DescriptorProto(name="in")])
+    privacy = Privacy(hashed=["name", "dependency", "message_type.name"], key=b"k", codec=codec)
+    left = proto.FromString(privacy.body(given.SerializeToString()) or b"")
+    texts = [left.name, *left.dependency, left.message_type[0].name]
+    assert len(set(texts)) == 4
+    assert {len(text) for text in texts} == {32}
 
 
 @pytest.mark.parametrize(
