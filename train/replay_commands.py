@@ -20,6 +20,7 @@ from app.render.export import write_gif, write_mp4
 from app.render.frame import Render
 from app.render.player import player_html
 from train.replays import name_of
+from train.resimulation_commands import AGAINST, show_against
 
 CHAMPION: Final = "champion"
 FPS: Final = 15.0
@@ -45,12 +46,12 @@ def replay(
         Path | None,
         typer.Option(help="Folder to write a test into: the session is answered as it was; needs --config."),
     ] = None,
-    against: Annotated[str, typer.Option(help="Model of the test, as of sparring resimulate.")] = CHAMPION,
     fps: Annotated[float, typer.Option(help="Frames a second of a film.", min=0.1, max=120)] = FPS,
     config: Annotated[
         Path | None, typer.Option("--config", help="Config file with the agent: its renders, its model.")
     ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override; may be repeated.")] = None,
+    against: Annotated[str | None, typer.Option(metavar="MODEL", help=AGAINST)] = None,
 ) -> None:
     """Shows recorded games: lists them, and writes one as a page, a GIF, an MP4 or a test.
 
@@ -62,6 +63,9 @@ def replay(
     if list_:
         _list(file, as_json=json_)
         return
+    if against is not None and to_test is None:
+        show_against(file, against, config, set_ or [], episode=episode, session=session, as_json=json_)
+        return
     found = _episode(file, episode, session)
     renders = _renders(found, config, set_ or [])
     written: list[dict[str, object]] = []
@@ -70,7 +74,7 @@ def replay(
         written += [] if html is None else [{"html": _write_page(html, page)}]
         written += [] if run is None else [{"artifact": _attached(found, page, run, config, set_ or [])}]
     written += _films(found, renders, render, {gif: write_gif, mp4: write_mp4}, fps)
-    written += [] if to_test is None else [_tested(found, to_test, config, against, set_ or [])]
+    written += [] if to_test is None else [_tested(found, to_test, config, against or CHAMPION, set_ or [])]
     for facts in written or [{"renders": list(renders), "steps": len(found.steps)}]:
         _tell(facts | _named(found), as_json=json_)
 

@@ -1,56 +1,68 @@
-"""``sparring resimulate``: recorded games against another model."""
+"""``sparring replay --against``: recorded games against another model."""
 
 import json
 import sys
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Final
 
 from app.config.load import load
-from app.errors import RecordingError
+from app.errors import ConfigError, RecordingError
 from app.recordings.index import find_session, recordings
 from app.recordings.reading import Episode, read_episode
 from app.resimulation.lines import lines
 from train.resimulation import resimulate
 
+NEWEST: Final = 20
+"""Sessions of a folder that are played again, the newest ones."""
+AGAINST: Final = (
+    "Plays what came against another model and shows where that would act differently; an alias or number of the "
+    "registered model, models:/…, a clone, a checkpoint, the folder of a model or release, an .onnx file, or untrained. "
+    "Needs --config."
+)
+"""Help of the option."""
 
-def resimulate_command(
-    place: Annotated[Path, typer.Argument(metavar="FILE", help="A recording, or a folder of recordings.")],
-    against: Annotated[
-        str,
-        typer.Option(
-            help="Alias or number of the registered model, models:/…, a clone, a checkpoint, the folder of a model or "
-            "release, an .onnx file, or: untrained."
-        ),
-    ],
-    config: Annotated[Path, typer.Option("--config", help="Config file with the agent that played.")],
-    session: Annotated[str | None, typer.Option(help="One session; without it the newest ones.")] = None,
-    newest: Annotated[int, typer.Option(help="Most sessions, of the newest files.", min=1)] = 20,
-    set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override; may be repeated.")] = None,
-    json_: Annotated[bool, typer.Option("--json", help="Prints JSON, a line for each session.")] = False,
+
+def show_against(
+    place: Path,
+    against: str,
+    config: Path | None,
+    overrides: Sequence[str],
+    *,
+    episode: int | None,
+    session: str | None,
+    as_json: bool,
 ) -> None:
-    """Plays what came in recorded games against another model, and shows where that would act differently.
+    """Prints where another model would act differently, session by session.
+
+    Args:
+      place: A recording, or a folder of recordings.
+      against: The other model.
+      config: Config file with the agent that played.
+      overrides: ``dotted.key=value`` items.
+      episode: One episode of the file; None takes all of a file, and the newest of a folder.
+      session: One session, in all its plays and parts; None as above.
+      as_json: Whether each session is a line of JSON.
 
     Raises:
+      ConfigError: No config is given.
       SparringError: Config, recording or model cannot be read, or do not fit each other.
     """
-    for comparison in resimulate(load(config, set_ or []), _episodes(place, session, newest), against):
-        if json_:
+    if config is None:
+        raise ConfigError("--against needs --config: the config file with the agent that played")
+    for comparison in resimulate(load(config, overrides), _episodes(place, episode, session), against):
+        if as_json:
             sys.stdout.write(json.dumps(comparison.as_dict()) + "\n")
         else:
             sys.stdout.writelines(f"{line}\n" for line in lines(comparison))
 
 
-def _episodes(place: Path, session: str | None, newest: int) -> list[Episode]:
-    """Returns the sessions that are meant, the newest first where none is named.
-
-    Raises:
-      RecordingError: There is none.
-    """
+def _episodes(place: Path, episode: int | None, session: str | None) -> list[Episode]:
     if session is not None:
         return find_session(place, session)
-    found = [read_episode(one.path, one.number) for one in recordings(place, newest)]
+    if episode is not None:
+        return [read_episode(place, episode)]
+    found = recordings(place, NEWEST if place.is_dir() else None)
     if not found:
         raise RecordingError(f"{place} holds no recorded session; allowed is a recording, or a folder of recordings")
-    return found
+    return [read_episode(one.path, one.number) for one in found]

@@ -30,7 +30,7 @@ def test_what_production_records_is_what_the_flywheel_learns_from() -> None:
     assert path == f"~/.sparring/{production.run.project}/{production.run.trial}/{record.folder}"
     assert flywheel.tracking.alias == release.challenger
     assert flywheel.run.trial != production.run.trial
-    assert all(path in block for block in re.findall(r"^sparring (?:resimulate|export) .*$", PAGE, re.MULTILINE))
+    assert all(path in block for block in re.findall(r"^sparring (?:replay|export) .*$", PAGE, re.MULTILINE))
 
 
 @pytest.fixture

@@ -1,6 +1,7 @@
 """Recorded games against models that a command names."""
 
 import asyncio
+import json
 from pathlib import Path
 
 import pytest
@@ -13,6 +14,7 @@ from app.models.module import build_module, hash_of, spec_of, to_arrays
 from app.models.saved import SavedModel, write_model
 from app.recordings.reading import Episode, read_episodes
 from tests.recordings.played import LOGITS, write_games
+from train.replay_commands import replay
 from train.resimulation import resimulate
 
 FACTORY = "tests.small_policy:TablePolicy"
@@ -98,3 +100,25 @@ def test_a_release_acts_as_its_network_does(episodes: list[Episode], tmp_path: P
         values = [tick.other_value for tick in one.ticks]
         assert values == pytest.approx([tick.other_value for tick in other.ticks], abs=1e-5)
         assert len(set(values)) == len(values)
+
+
+def test_the_command_tells_each_session_as_text_or_json(
+    episodes: list[Episode], tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    file = tmp_path / "game.yaml"
+    file.write_text(
+        "run: {project: game, trial: one}\n"
+        f"models: {{main: {{factory: '{FACTORY}', kwargs: {{logits: [0.0, 1.0]}}}}}}\n"
+        "agents: {player: {model: main}}\n"
+    )
+    replay(tmp_path, against="untrained", config=file)
+    told = capsys.readouterr().out.splitlines()
+    assert [line.split(":")[0] for line in told] == ["session g1-agent-player", "session g0-agent-player"]
+    assert told[0].endswith("untrained acts differently in 0 of 4 ticks, mean KL 0.0000 nats")
+    replay(episodes[0].path, against="untrained", config=file, episode=0, json_=True)
+    (line,) = capsys.readouterr().out.splitlines()
+    found = json.loads(line)
+    assert (found["session"], found["ticks"], found["differing"], found["errors"]) == ("g0-agent-player", 8, 0, 0)
+    assert len(found["compared"]) == 8
+    with pytest.raises(ConfigError, match="--against needs --config"):
+        replay(episodes[0].path, against="untrained")
