@@ -290,7 +290,12 @@ class AgentMaker:
     def _opened_recorders(self, trial_folder: Path) -> Recorders:
         models = {name: self.models[agent.model] for name, agent in self._agents.items() if agent.model}
         specs = {name: model.spec for name, model in models.items()}
-        return Recorders(trial_folder, self._agents, specs, self.counts, self._classes)
+        looks = {  # Rows that go to a buffer are looked at on their way there.
+            name: self._checks.recorded(agent.model, specs[name])
+            for name, agent in self._agents.items()
+            if agent.record is not None and agent.buffer is None and agent.model
+        }
+        return Recorders(trial_folder, self._agents, specs, self.counts, self._classes, looks)
 
     def _waits(self, buffer: str) -> bool:
         return self._args.config.buffers[buffer].rollouts == "wait"

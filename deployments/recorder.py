@@ -6,7 +6,7 @@ import secrets
 import threading
 import time
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Final
 
@@ -16,8 +16,10 @@ from app.agents.game_log import Played
 from app.config.recording import RecordConfig
 from app.models.spec import ModelSpec
 from app.recordings.files import remove_older, remove_oldest, write_table
+from app.recordings.learned import learned_rows
 from app.recordings.privacy import Privacy
 from app.recordings.table import table
+from app.types import Rows
 
 MIB: Final = 2**20
 DAY_S: Final = 86_400
@@ -41,6 +43,7 @@ class Recorder:
         counts: Counter[str],
         privacy: Privacy | None = None,
         about: Mapping[str, str] | None = None,
+        look: Callable[[Rows], None] | None = None,
     ) -> None:
         """Starts the thread.
 
@@ -52,10 +55,12 @@ class Recorder:
           counts: The replica's.
           privacy: What does not reach the disk; None lets everything pass.
           about: What else the files tell of themselves; None: nothing.
+          look: Looks at the rows of what was recorded, in the recorder's thread; None where nobody does.
         """
         self._folder, self._agent, self._spec, self._config, self._counts = folder, agent, spec, config, counts
         self._privacy = Privacy() if privacy is None else privacy
         self._about = {"agent": agent, **(about or {})}
+        self._look = look
         self._collected: list[Played] = []
         self._bytes = self._files = 0
         self._since_s: float | None = None
@@ -111,6 +116,7 @@ class Recorder:
         self._bytes, self._since_s = 0, None
         if not played:
             return
+        self._look_at(played)
         self._files += 1
         path = self._folder / f"{self._agent}-{self._process}-{self._files:06d}.parquet"
         try:
@@ -122,6 +128,13 @@ class Recorder:
             if not self._warned:  # Once, not for each file.
                 self._warned = True
                 _log.exception("recordings of agent %s cannot be written to %s: %s", self._agent, self._folder, error)
+
+    def _look_at(self, played: Sequence[Played]) -> None:
+        if self._look is None or self._spec is None:
+            return
+        rows = learned_rows(played, self._spec)
+        if rows is not None:
+            self._look(rows)
 
     def _make_room(self) -> None:
         begins = f"{self._agent}-"

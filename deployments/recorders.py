@@ -5,8 +5,9 @@ import logging
 import os
 import secrets
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from types import MappingProxyType
 from typing import Final
 from weakref import WeakValueDictionary
 
@@ -20,7 +21,7 @@ from app.errors import BadRequestError, ConfigError, SessionUnknownError
 from app.models.spec import ModelSpec
 from app.recordings.privacy import Privacy
 from app.seeding import Draws
-from app.types import SessionId
+from app.types import Rows, SessionId
 from app.wire.payload import Codec, bare_codec
 from deployments.recorder import Recorder
 
@@ -29,6 +30,7 @@ CLOSE_S: Final = 5.0
 GAMES_ASKED_MAX: Final = 10_000
 """Most games that an operator may ask for at a time."""
 KEY_BYTES: Final = 32
+NO_LOOKS: Final[Mapping[str, Callable[[Rows], None]]] = MappingProxyType({})
 EVERY: Final = "every"
 ASKED: Final = "asked"
 
@@ -45,6 +47,7 @@ class Recorders:
         specs: Mapping[str, ModelSpec],
         counts: Counter[str],
         classes: Mapping[str, type[object]],
+        looks: Mapping[str, Callable[[Rows], None]] = NO_LOOKS,
     ) -> None:
         """Starts them.
 
@@ -54,6 +57,7 @@ class Recorders:
           specs: Of the agents' models, by agent; none for one that asks no model.
           counts: The replica's.
           classes: Of the agents, which say what their bodies are.
+          looks: What looks at the rows of recorded games, by agent.
 
         Raises:
           ConfigError: The key of the hashes is not there.
@@ -76,6 +80,7 @@ class Recorders:
                 counts,
                 privacy_of(config.private, bare_codec(classes[name])),
                 {"codec": _codec(classes[name]), "renders": orjson.dumps(agents[name].renders).decode()},
+                looks.get(name),
             )
             for name, config in self._configs.items()
         }

@@ -11,7 +11,7 @@ from app.checks.references import referred_row_checks
 from app.checks.row_gate import Place, RowGate
 from app.config.root import ExperimentConfig
 from app.models.spec import ModelSpec
-from app.types import SessionId
+from app.types import Rows, SessionId
 from deployments.alarm_sender import AlarmSender
 
 EPISODES_REMEMBERED: Final = 10_000
@@ -65,6 +65,17 @@ class ReplicaChecks:
         """
         place = Place(model, f"replica {self._replica}", self._sessions.get)
         return RowGate(referred_row_checks(self._config, model, spec), place, self._counts, self._told)
+
+    def recorded(self, model: str, spec: ModelSpec) -> Callable[[Rows], None]:
+        """Returns what looks at recorded rows of a model, which nobody learns from now; it may run in any one thread.
+
+        Raises:
+          ConfigError: A check names a field that the rows do not have.
+          SourceError: A reference cannot be read.
+        """
+        place = Place(model, f"replica {self._replica}", self._sessions.get)
+        checks = referred_row_checks(self._config, model, spec)
+        return RowGate(checks, place, self._counts, self._sender.tell).look
 
     def work(self, ages: Callable[[], Mapping[str, float | None]]) -> list[Coroutine[Any, Any, None]]:
         """Returns what must run for as long as the replica lives.

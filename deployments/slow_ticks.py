@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
-from app.agents.timed_agent import PRESENT, TickTimes
+from app.agents.timed_agent import PRESENT, TickParts
 from app.checks.alarm import Alarm
 from app.stacks import running_in, waiting_in
 from app.types import StepKind
@@ -32,7 +32,7 @@ JOIN_S: Final = 2.0
 class _Running:
     """A tick under way."""
 
-    times: TickTimes
+    times: TickParts
     task: "asyncio.Task[object] | None"
     seen: Counter[str] = field(default_factory=Counter)
     """Where it was, look by look."""
@@ -82,7 +82,7 @@ class SlowTicks:
             await asyncio.to_thread(self._thread.join, JOIN_S)
 
     async def _timed(self, step: Step, request: StepRequest) -> StepReply:
-        times = TickTimes(time.perf_counter())
+        times = TickParts(time.perf_counter())
         running = _Running(times, asyncio.current_task())
         key = id(running)
         self._running[key] = running

@@ -16,9 +16,8 @@ from train.resimulation import resimulate
 NEWEST: Final = 20
 """Sessions of a folder that are played again, the newest ones."""
 AGAINST: Final = (
-    "Plays what came against another model and shows where that would act differently; an alias or number of the "
-    "registered model, models:/…, a clone, a checkpoint, the folder of a model or release, an .onnx file, or untrained. "
-    "Needs --config."
+    "Plays what came against another model and shows where that would act differently: alias or number of the "
+    "registered model, models:/…, clone, checkpoint, folder of a model or release, .onnx file, or untrained. Needs --config."
 )
 """Help of the option."""
 

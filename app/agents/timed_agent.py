@@ -15,7 +15,7 @@ from app.wire.trees import Tree
 
 
 @dataclass(slots=True)
-class TickTimes:
+class TickParts:
     """The times of one tick, on the clock of ``time.perf_counter``."""
 
     begun_s: float
@@ -38,7 +38,7 @@ class TickTimes:
         return {name: 1000 * part for name, part in parts.items()}
 
 
-PRESENT: Final[ContextVar[TickTimes | None]] = ContextVar("tick_times", default=None)
+PRESENT: Final[ContextVar[TickParts | None]] = ContextVar("tick_times", default=None)
 """Times of the present task's tick; None where nobody wants them."""
 
 
@@ -50,7 +50,7 @@ class TimedModel(ModelAround):
         times = PRESENT.get()
         return self._model.decide(question) if times is None else self._timed(question, times)
 
-    async def _timed(self, question: Question, times: TickTimes) -> Decision:
+    async def _timed(self, question: Question, times: TickParts) -> Decision:
         begun_s = time.perf_counter()
         try:
             return await self._model.decide(question)

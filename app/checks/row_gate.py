@@ -67,21 +67,29 @@ class RowGate:
         Args:
           rows: Trajectories one behind another, each with its bootstrap row; they are not changed.
         """
-        size = len(rows["kind"])
-        if not size or not self._checks:
-            return rows
-        step: Flags = rows["kind"] == RowKind.STEP
-        real = real_rows(rows["kind"])
-        spoilt = _Spoilt(np.zeros(size, np.bool_), np.zeros(size, np.bool_))
-        for check in self._checks:
-            self._look(check, rows, real if check.field.of_state else step, spoilt)
+        spoilt = self._spoilt(rows)
         if not (spoilt.states.any() or spoilt.steps.any()):
             return rows
         left = without(rows, spoilt.states, spoilt.steps)
-        lost = int(step.sum()) - int((left["kind"] == RowKind.STEP).sum())
+        lost = int((rows["kind"] == RowKind.STEP).sum()) - int((left["kind"] == RowKind.STEP).sum())
         self._counts.update(spoilt.dropped)
         self._counts[CUT] += lost - spoilt.dropped.total()
         return left
+
+    def look(self, rows: Rows) -> None:
+        """Counts and tells what is wrong with rows that nobody learns from now; none is dropped."""
+        self._spoilt(rows)
+
+    def _spoilt(self, rows: Rows) -> _Spoilt:
+        size = len(rows["kind"])
+        spoilt = _Spoilt(np.zeros(size, np.bool_), np.zeros(size, np.bool_))
+        if not size or not self._checks:
+            return spoilt
+        step: Flags = rows["kind"] == RowKind.STEP
+        real = real_rows(rows["kind"])
+        for check in self._checks:
+            self._look(check, rows, real if check.field.of_state else step, spoilt)
+        return spoilt
 
     def _look(self, check: RowCheck, rows: Rows, seen: Flags, spoilt: _Spoilt) -> None:
         """Looks at one field of the rows that are seen, and notes which are spoilt."""

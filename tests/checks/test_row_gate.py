@@ -119,3 +119,12 @@ def test_without_checks_nothing_is_looked_at() -> None:
     rows = rows_of((3, FULL))
     rows["reward"][:] = math.nan
     assert opened.gate.passed(rows) is rows
+
+
+def test_to_look_tells_and_counts_and_drops_nothing() -> None:
+    opened = Opened()
+    rows = rows_of((3, FULL))
+    rows["reward"][1] = math.nan
+    opened.gate.look(rows)
+    assert [alarm.tick for alarm in opened.told] == [1]
+    assert opened.counts == {"checks_finite": 1}

@@ -131,3 +131,14 @@ def test_old_files_leave(tmp_path: Path, counts: Counter[str]) -> None:
     assert recorder.close(WAIT_S)
     assert numbers(tmp_path) == [[0]]
     assert counts["recordings_removed"] == 1
+
+
+def test_the_rows_of_what_is_written_are_looked_at(tmp_path: Path, counts: Counter[str]) -> None:
+    seen: list[list[int]] = []
+    recorder = Recorder(
+        tmp_path, "player", SPEC, RecordConfig(), counts, look=lambda rows: seen.append(rows["episode"].tolist())
+    )
+    recorder.add(episode(1))
+    recorder.add(episode(2, steps=1))
+    assert recorder.close(WAIT_S)
+    assert seen == [[1, 1, 1, 2, 2]]

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, cast
 import pytest
 
 from app.agents.agent import Agent
-from app.agents.timed_agent import PRESENT, TickTimes, TimedAgent, TimedModel
+from app.agents.timed_agent import PRESENT, TickParts, TimedAgent, TimedModel
 from app.types import StepKind
 from app.wire.payload import Payload
 from app.wire.steps import StepReply, StepRequest
@@ -125,6 +125,6 @@ async def test_a_quick_tick_and_a_step_that_is_none_are_not_told_of() -> None:
 
 
 def test_parts_add_up_to_the_whole_tick() -> None:
-    times = TickTimes(begun_s=1.0, agent_begun_s=1.25, agent_s=0.5, model_s=0.25)
+    times = TickParts(begun_s=1.0, agent_begun_s=1.25, agent_s=0.5, model_s=0.25)
     assert times.parts_ms(2.0) == pytest.approx({"queue": 250, "agent": 250, "model": 250, "rest": 250})
-    assert TickTimes(begun_s=1.0).parts_ms(1.5) == pytest.approx({"queue": 500, "agent": 0, "model": 0, "rest": 0})
+    assert TickParts(begun_s=1.0).parts_ms(1.5) == pytest.approx({"queue": 500, "agent": 0, "model": 0, "rest": 0})
