@@ -20,7 +20,7 @@ from app.render.export import write_gif, write_mp4
 from app.render.frame import Render
 from app.render.player import player_html
 from train.replays import name_of
-from train.resimulation_commands import AGAINST, show_against
+from train.resimulation_commands import AGAINST, render_against, show_against
 
 CHAMPION: Final = "champion"
 FPS: Final = 15.0
@@ -63,11 +63,11 @@ def replay(
     if list_:
         _list(file, as_json=json_)
         return
-    if against is not None and to_test is None:
+    if against is not None and to_test is None and html is None:
         show_against(file, against, config, set_ or [], episode=episode, session=session, as_json=json_)
         return
     found = _episode(file, episode, session)
-    renders = _renders(found, config, set_ or [])
+    renders = _renders(found, config, set_ or [], against if to_test is None else None)
     written: list[dict[str, object]] = []
     if html is not None or run is not None:
         page = player_html(found, renders if render is None else {render: chosen(renders, render)})
@@ -105,7 +105,11 @@ def _episode(file: Path, number: int | None, session: str | None) -> Episode:
     return read_episode(file, number or 0)
 
 
-def _renders(episode: Episode, config: Path | None, overrides: list[str]) -> dict[str, Render]:
+def _renders(
+    episode: Episode, config: Path | None, overrides: list[str], against: str | None = None
+) -> dict[str, Render]:
+    if against is not None:
+        return _renders(episode, config, overrides) | render_against(episode, against, config, overrides)
     if config is None:
         return told(episode)
     agents = load(config, overrides).agents

@@ -7,10 +7,13 @@ from pathlib import Path
 from typing import Final
 
 from app.config.load import load
+from app.config.root import ExperimentConfig
 from app.errors import ConfigError, RecordingError
 from app.recordings.index import find_session, recordings
 from app.recordings.reading import Episode, read_episode
+from app.render.frame import Render
 from app.resimulation.lines import lines
+from app.resimulation.render import against_render
 from train.resimulation import resimulate
 
 NEWEST: Final = 20
@@ -47,13 +50,33 @@ def show_against(
       ConfigError: No config is given.
       SparringError: Config, recording or model cannot be read, or do not fit each other.
     """
-    if config is None:
-        raise ConfigError("--against needs --config: the config file with the agent that played")
-    for comparison in resimulate(load(config, overrides), _episodes(place, episode, session), against):
+    for comparison in resimulate(_loaded(config, overrides), _episodes(place, episode, session), against):
         if as_json:
             sys.stdout.write(json.dumps(comparison.as_dict()) + "\n")
         else:
             sys.stdout.writelines(f"{line}\n" for line in lines(comparison))
+
+
+def render_against(episode: Episode, against: str, config: Path | None, overrides: Sequence[str]) -> dict[str, Render]:
+    """Returns what shows another model at each tick of an episode, by its name.
+
+    Args:
+      episode: What is shown.
+      against: The other model.
+      config: Config file with the agent that played.
+      overrides: ``dotted.key=value`` items.
+
+    Raises:
+      SparringError: As above.
+    """
+    (comparison,) = resimulate(_loaded(config, overrides), [episode], against)
+    return {f"against {against}": against_render(comparison)}
+
+
+def _loaded(config: Path | None, overrides: Sequence[str]) -> ExperimentConfig:
+    if config is None:
+        raise ConfigError("--against needs --config: the config file with the agent that played")
+    return load(config, overrides)
 
 
 def _episodes(place: Path, episode: int | None, session: str | None) -> list[Episode]:

@@ -34,8 +34,8 @@ def test_what_production_records_is_what_the_flywheel_learns_from() -> None:
 
 
 @pytest.fixture
-def terminal() -> Iterator[tuple[Terminal, dict[str, str]]]:
-    """A reader's terminals in a copy of the project, whose registered champion is mediocre, and the page's ports."""
+def terminal() -> Iterator[tuple[Terminal, dict[str, str], Path]]:
+    """A reader's terminals in a copy of the project, whose registered champion is mediocre, the ports, and a folder."""
     ports = {port: str(free_port()) for port in ("36390", "8000")}
     with tempfile.TemporaryDirectory(prefix="wheel-", dir="/tmp", ignore_cleanup_errors=True) as name:
         root = Path(name)
@@ -51,22 +51,30 @@ def terminal() -> Iterator[tuple[Terminal, dict[str, str]]]:
         config = "--config configs/production.yaml --json"
         clone = json.loads(reader.run(f"sparring models clone {root / 'expert'} {config}"))
         reader.run(f"sparring models register {clone['id']} {config} --alias champion")
-        yield reader, ports
+        yield reader, ports, root
         reader.stop_all()
 
 
+def cluster_of(folder: Path) -> str:
+    """Returns the address of the cluster that was started last with its files there."""
+    (port,) = (folder / "ray" / "session_latest").glob("gcs_server_port_*")
+    return f"127.0.0.1:{port.read_text()}"
+
+
 @pytest.mark.e2e
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(900)
 def test_recorded_games_become_the_next_champion_by_the_commands_of_the_page(
-    terminal: tuple[Terminal, dict[str, str]],
+    terminal: tuple[Terminal, dict[str, str], Path],
 ) -> None:
-    reader, ports = terminal
+    reader, ports, folder = terminal
     output = ""
     for block in readme.blocks(replaced(PAGE, ports)):
         if "stop-all" in block.how:
             reader.stop_all()
         commands = re.sub(r"^(sparring launch .*)$", rf"\1 --serve-port {ports['8000']}", block.commands, flags=re.M)
-        output = reader.do(readme.Block(commands, block.output, block.how))
+        # On the machine of a reader no other cluster runs.
+        variables = {"RAY_ADDRESS": cluster_of(folder)} if "sparring release" in commands else {}
+        output = reader.do(readme.Block(commands, block.output, block.how), **variables)
         assert shows(output, block.output), f"{commands}\nprints\n{output}\ninstead of\n{block.output}"
     before, after = re.findall(r"^release main .*$", output, re.MULTILINE)
     assert "champion 1  challenger 2 plays 50.0%" in before

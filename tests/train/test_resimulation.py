@@ -120,5 +120,9 @@ def test_the_command_tells_each_session_as_text_or_json(
     found = json.loads(line)
     assert (found["session"], found["ticks"], found["differing"], found["errors"]) == ("g0-agent-player", 8, 0, 0)
     assert len(found["compared"]) == 8
+    page = tmp_path / "game.html"
+    replay(episodes[0].path, against="untrained", config=file, html=page)
+    assert "against untrained" in page.read_text()
+    assert "untrained acts alike, KL 0.0000 nats" in page.read_text()
     with pytest.raises(ConfigError, match="--against needs --config"):
         replay(episodes[0].path, against="untrained")
