@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from typing import Final
 
 import numpy as np
@@ -81,7 +82,8 @@ class LearnerGate:
             for parameter, array in weights.items():
                 fault = Finite().look(array.reshape(1, -1), ONE) if array.size and array.dtype.kind == "f" else None
                 if fault is not None:
-                    found.append(self._alarm(FINITE, FINITE, action, f"weights/{parameter}", fault, update))
+                    alarm = self._alarm(FINITE, FINITE, action, f"weights/{parameter}", fault, update)
+                    found.append(replace(alarm, element=fault.element) if array.size > 1 else alarm)
         for name, check, below in self._of("weights"):
             for parameter in _parameters(name, check, below, weights):
                 field, array = f"weights/{parameter}", weights[parameter]
