@@ -1,6 +1,7 @@
 """Looks at what a learner gives away: the metrics of its updates, and weights before they are published."""
 
 import time
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Final
@@ -17,8 +18,10 @@ from app.errors import ConfigError
 
 ONE: Final = np.ones(1, np.bool_)
 FOLLOWS: Final = np.zeros(1, np.bool_)
+MISSED_MAX: Final = 100
+"""Updates without a metric after which it is held to be misspelt: evaluations come every so many updates."""
 LOSS: Final = "loss"
-"""How the names of the metrics end that must be finite."""
+"""Part of the names of the metrics that must be finite."""
 
 
 class LearnerGate:
@@ -35,6 +38,8 @@ class LearnerGate:
         self._finite = config.finite
         self._checks = learner_checks(config, model)
         self._trainer, self._model = trainer, model
+        self._missed: Counter[str] = Counter()
+        """Updates without the metric of a check, since it was there last."""
         self._checkers: dict[tuple[str, str], FieldChecker] = {}
         """By check and field, once the field was seen."""
 
@@ -51,16 +56,14 @@ class LearnerGate:
         """
         found: list[Alarm] = []
         if self._finite.losses is not None:
-            bad = [name for name, value in metrics.items() if name.endswith(LOSS) and not np.isfinite(value)]
+            bad = [name for name, value in metrics.items() if LOSS in name and not np.isfinite(value)]
             faults = ((name, Fault(0, 0, metrics[name], "finite numbers")) for name in bad)
             found += [self._alarm(FINITE, FINITE, self._finite.losses, f"metrics/{n}", f, update) for n, f in faults]
         for name, check, metric in self._of("metrics"):
             if metric not in metrics:
-                there = ", ".join(sorted(metrics))
-                raise ConfigError(
-                    f"{WHERE}.{name}.field is {check.field!r}, which update {update} of trainer {self._trainer} does "
-                    f"not have; allowed are metrics/ and one of {there}"
-                )
+                self._miss(name, check, metrics)
+                continue
+            self._missed[name] = 0
             values = np.array([[metrics[metric]]])
             fault = self._checker(name, check, check.field, values).look(values, FOLLOWS)
             found += self._alarms(name, check, check.field, fault, update)
@@ -91,6 +94,16 @@ class LearnerGate:
                 fault = self._checker(name, check, field, values).look(values, np.zeros(len(values), np.bool_))
                 found += self._alarms(name, check, field, fault, update)
         return found
+
+    def _miss(self, name: str, check: Check, metrics: Mapping[str, float]) -> None:
+        """Counts an update without a metric: some are there every so many updates only."""
+        self._missed[name] += 1
+        if self._missed[name] >= MISSED_MAX:
+            there = ", ".join(sorted(metrics))
+            raise ConfigError(
+                f"{WHERE}.{name}.field is {check.field!r}, which {MISSED_MAX} updates of trainer {self._trainer} did "
+                f"not have; allowed are metrics/ and one of {there}"
+            )
 
     def _of(self, part: str) -> Iterator[tuple[str, Check, str]]:
         """Yields the checks of one part, and what follows behind its slash."""

@@ -30,7 +30,7 @@ class FiniteChecks(Config):
     """In rows that are to be learned from: every part of floating point numbers."""
 
     losses: WholeAction | None = "warn"
-    """In the metrics of an update whose name ends with ``loss``; a step whose gradient is not finite ends training
+    """In the metrics of an update with ``loss`` in their name; a step whose gradient is not finite ends training
     anyhow."""
 
     weights: WholeAction | None = "stop"

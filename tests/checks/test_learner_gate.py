@@ -3,7 +3,7 @@ import math
 import numpy as np
 import pytest
 
-from app.checks.learner_gate import LearnerGate
+from app.checks.learner_gate import MISSED_MAX, LearnerGate
 from app.config.checks import ChecksConfig
 from app.errors import ConfigError
 
@@ -13,10 +13,10 @@ def gate(**checks: object) -> LearnerGate:
 
 
 def test_by_default_a_loss_that_is_not_finite_is_told_of_with_update_and_name() -> None:
-    alarms = gate().metrics(7, {"policy_loss": math.nan, "value_loss": 0.5, "explained_variance": math.nan})
+    alarms = gate().metrics(7, {"loss_policy": math.nan, "demos/loss_value": 0.5, "explained_variance": math.nan})
     (alarm,) = alarms
-    assert (alarm.field, alarm.update, alarm.action) == ("metrics/policy_loss", 7, "warn")
-    assert str(alarm) == "check finite: metrics/policy_loss is nan at update 7, allowed: finite numbers"
+    assert (alarm.field, alarm.update, alarm.action) == ("metrics/loss_policy", 7, "warn")
+    assert str(alarm) == "check finite: metrics/loss_policy is nan at update 7, allowed: finite numbers"
 
 
 def test_by_default_weights_that_are_not_finite_stop_training() -> None:
@@ -30,7 +30,7 @@ def test_by_default_weights_that_are_not_finite_stop_training() -> None:
 def test_what_is_set_to_null_is_not_looked_at() -> None:
     one = gate(finite={"losses": None, "weights": None})
     assert not one.looks_at_weights
-    assert one.metrics(1, {"policy_loss": math.nan}) == []
+    assert one.metrics(1, {"loss_policy": math.nan}) == []
     assert one.weights(1, {"w": np.array([math.nan])}) == []
 
 
@@ -48,8 +48,10 @@ def test_a_metric_may_have_a_range_and_may_not_stand_still() -> None:
 
 def test_a_metric_or_parameter_that_is_not_there_is_named_with_those_that_are() -> None:
     one = gate(fields={"kl": {"kind": "range", "field": "metrics/k", "max": 1}})
+    for update in range(1, MISSED_MAX):
+        one.metrics(update, {"kl": 0.0, "entropy": 1.0})
     with pytest.raises(ConfigError, match=r"'metrics/k'.*allowed are metrics/ and one of entropy, kl"):
-        one.metrics(1, {"kl": 0.0, "entropy": 1.0})
+        one.metrics(MISSED_MAX, {"kl": 0.0, "entropy": 1.0})
     other = gate(fields={"w": {"kind": "range", "field": "weights/head", "max": 1}})
     with pytest.raises(ConfigError, match=r"'weights/head'; allowed are weights, or weights/ and one of body\.weight"):
         other.weights(1, {"body.weight": np.zeros(2)})

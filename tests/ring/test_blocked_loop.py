@@ -19,13 +19,19 @@ GAMES = 12
 @pytest.fixture(scope="module")
 def service(cluster: Cluster) -> Iterator[Service]:
     slow = "agents.player.factory=slow_agent:SlowAgent"
-    with Service(cluster, "blocked", "actors.main.replicas=2", slow, "actors.main.limits.idle_timeout_s=3") as running:
+    limits = ("actors.main.limits.idle_timeout_s=3", "actors.main.slow_tick_ms=2000")
+    with Service(cluster, "blocked", "actors.main.replicas=2", slow, *limits) as running:
         yield running
 
 
 def node(service: Service) -> dict[str, Any]:
     """Returns what the replicas of the node say, asked on a new connection."""
     found: dict[str, Any] = httpx.get(f"{service.url}/node", timeout=3).json()
+    return found
+
+
+def alarms(service: Service) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = httpx.get(f"{service.url}/alarms", timeout=3).json()["alarms"]
     return found
 
 
@@ -66,6 +72,11 @@ def test_while_one_loop_stands_still_the_other_replica_plays_on_and_nobody_is_ev
     found = next(r for r in node(service)["replicas"] if r["replica"] == stuck)
     assert (found["loop_blocks"], found["degraded"], found["healthy"]) == (1, None, True)
     assert "closed_idle" not in found["counts"]
+    wait_until(lambda: alarms(service), "the slow tick is told of")
+    (alarm,) = (one for one in alarms(service) if one["session"] == "g0")
+    assert (alarm["check"], alarm["tick"], alarm["source"]) == ("slow_tick", 0, f"replica {stuck}")
+    assert alarm["value"] >= 1000 * BLOCK_S
+    assert "runs SlowAgent.on_tick (ring/slow_agent.py:" in alarm["details"][1]
     for session in (session for session, replica in places.items() if replica == stuck):
         assert httpx.post(f"{service.url}/step", headers={"session": session}, json={}, timeout=3).status_code == 200
 

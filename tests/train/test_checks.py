@@ -11,7 +11,7 @@ from torch import Tensor
 
 from app.checks.alarm import Alarm
 from app.config.root import ExperimentConfig
-from app.errors import CheckError, ConfigError
+from app.errors import CheckError
 from app.types import RowKind, Rows
 from tests.checks.rows import SPEC, rows_of
 from train.checks import TrainerChecks
@@ -95,9 +95,3 @@ def test_weights_that_are_not_finite_are_never_published() -> None:
     one.weights(1, {"w": torch.ones(3)})
     with pytest.raises(CheckError, match=r"weights/w\[1\] is nan at update 2"):
         one.weights(2, {"w": torch.tensor([1.0, torch.nan])})
-
-
-def test_a_metric_that_there_is_not_ends_training_with_those_that_there_are() -> None:
-    one = checks(Store(), fields={"kl": {"kind": "range", "field": "metrics/k", "max": 1}})
-    with pytest.raises(ConfigError, match="allowed are metrics/ and one of kl"):
-        one.metrics(1, {"kl": 0.5})
