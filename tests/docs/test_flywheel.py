@@ -77,10 +77,10 @@ def test_recorded_games_become_the_next_champion_by_the_commands_of_the_page(
         output = reader.do(readme.Block(commands, block.output, block.how), **variables)
         assert shows(output, block.output), f"{commands}\nprints\n{output}\ninstead of\n{block.output}"
     before, after = re.findall(r"^release main .*$", output, re.MULTILINE)
-    assert "champion 1  challenger 2 plays 50.0%" in before
-    assert "champion 2" in after
-    played = dict(re.findall(r"^  ([12])  \d+ sessions  (\d+) games", output, re.MULTILINE))
-    assert int(played["1"]) + int(played["2"]) >= 100
-    assert int(played["2"]) > 10
+    assert "champion 0.1  challenger 0.2 plays 50.0%" in before
+    assert "champion 0.2" in after
+    champion, challenger, *_ = re.findall(r"^  0\.[12]  \d+ sessions  (\d+) games", output, re.MULTILINE)
+    assert int(champion) + int(challenger) == 100
+    assert int(challenger) > 10
     found = json.loads(reader.run("sparring models list --config configs/production.yaml --registered --json"))
     assert [one["aliases"] for one in found["registered"] if int(one["number"]) == 2] == [["champion"]]
