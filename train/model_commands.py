@@ -18,6 +18,7 @@ from app.home import state_root
 from app.models.checkpoints import CHECKPOINTS, checkpoint_facts, trainer_folders, whole_checkpoints
 from app.models.lineage import Clone
 from app.models.pool import CLONES, Source
+from app.stages import Stages
 from app.stores.mlflow_store import ModelRegistry, tracking_uri
 from app.stores.model_sources import ModelSources
 from train.register import register_clone
@@ -141,7 +142,10 @@ def register(
             f"sparring models clone {found.id} --frozen"
         )
     pool.read(found.id)  # Else a damaged one would be registered.
-    name, number = register_clone(whole, state_root(whole.run.project), found, pool.folder(found.id), alias, rating)
+    with Stages() as stages:
+        stages.tell(f"sending {CLONES}/{found.id} to the registry")
+        folder = pool.folder(found.id)
+        name, number = register_clone(whole, state_root(whole.run.project), found, folder, alias, rating)
     if json_:
         _write({"name": name, "version": number, "alias": alias, "id": found.id})
     else:

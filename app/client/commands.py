@@ -1,5 +1,8 @@
 """The command ``sparring simulate``."""
 
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Annotated
 
 import typer
@@ -8,6 +11,7 @@ from app.client.result import Scores
 from app.client.seats import read_seats
 from app.client.simulator import Simulation, Transport, run_simulation
 from app.errors import SparringError
+from app.stages import Stages
 from app.types import Purpose
 
 GAME_PORT_URL = "http://127.0.0.1:36390"
@@ -56,7 +60,10 @@ def simulate(
         bool,
         typer.Option("--with-state", help="Games of several agents: send the state of the whole game along."),
     ] = False,
-    progress: Annotated[bool, typer.Option(help="Show a line a second on stderr.")] = False,
+    progress: Annotated[
+        bool | None,
+        typer.Option(help="Show a line a second on stderr; if not given, a bar on a terminal where --episodes is."),
+    ] = None,
 ) -> None:
     """Plays games against a running service and prints one line of JSON about them."""
     try:
@@ -64,7 +71,8 @@ def simulate(
             env, url, games, purpose, seed, episodes, transport, version, wait_s,
             tuple(read_seats(text) for text in seats or ()), frozenset(scored or ()), with_state,
         )  # fmt: skip
-        result = run_simulation(simulation, _show if progress else None)
+        with _shown(progress, episodes) as show:
+            result = run_simulation(simulation, show)
     except (SparringError, ValueError) as error:
         typer.echo(f"sparring simulate: {error}", err=True)
         raise typer.Exit(1) from error
@@ -72,6 +80,16 @@ def simulate(
     if episodes is not None and result.episodes < episodes:
         typer.echo(f"sparring simulate: stopped after {result.episodes} of {episodes} games", err=True)
         raise typer.Exit(1)
+
+
+@contextmanager
+def _shown(progress: bool | None, episodes: int | None) -> Iterator[Callable[[Scores], None] | None]:
+    """Gives what shows how far the games are; None where nobody wants to see it."""
+    if progress is not None or episodes is None or not sys.stderr.isatty():
+        yield _show if progress else None
+        return
+    with Stages() as stages:
+        yield lambda scores: stages.count("games", scores.episodes, episodes)
 
 
 def _show(scores: Scores) -> None:

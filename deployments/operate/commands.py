@@ -7,6 +7,8 @@ from typing import Annotated
 import typer
 
 from app.errors import ConfigError
+from app.stages import Stages
+from app.stores.names import PREFIX
 from deployments.operate.cluster import cluster
 from deployments.operate.finding import running_namespaces, serve_applications, trials
 from deployments.operate.stopping import stop as stop_trial
@@ -46,7 +48,11 @@ def stop(
             namespaces = chosen(trial, running, everything=everything)
         except ValueError as error:
             raise ConfigError(str(error)) from error
-        stopped = [stop_trial(namespace, timeout_s) for namespace in namespaces]
+        with Stages() as stages:
+            stopped = []
+            for namespace in namespaces:
+                stages.tell(f"draining {namespace.removeprefix(PREFIX)}")
+                stopped.append(stop_trial(namespace, timeout_s))
     if json_:
         _write({"cluster": address, "stopped": [done.as_dict() for done in stopped]})
         return

@@ -9,6 +9,7 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
+from app.stages import Stages
 from train.bench.generator import Mode
 from train.bench.inference import Plan as InferencePlan
 from train.bench.inference import inference as measure_inference
@@ -45,7 +46,8 @@ def solve(
     json: AsJson = False,
 ) -> None:
     """Launches until CartPole is solved; the limit is the same algorithm in one process."""
-    _show("solve", measure_solve(config, range(seeds), set_ or []), json)
+    say = Stages().tell  # Nothing that moves: each launch shows its own progress on the same terminal.
+    _show("solve", measure_solve(config, range(seeds), set_ or [], say), json)
 
 
 @bench.command()
@@ -177,14 +179,15 @@ def metrics(
 
 def _stoppable(measure: Callable[[Stopper, Callable[[str], None]], dict[str, object]]) -> dict[str, object]:
     """Returns what was measured; Ctrl-C ends it and all that it has started."""
-    console = Console(stderr=True)
+    stages = Stages()
     stopper = Stopper()
     stopper.install()
     try:
-        return measure(stopper, lambda stage: console.print(stage, highlight=False))
+        with stages:
+            return measure(stopper, stages.tell)
     finally:
         if stopper.requested():
-            console.print("interrupted")
+            stages.tell("interrupted")
             stopper.enforce()
 
 

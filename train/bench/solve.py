@@ -6,7 +6,7 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -43,14 +43,26 @@ class Run:
     """CPU seconds of the launch and all its processes."""
 
 
-def solve(config: Path, seeds: Sequence[int], overrides: Sequence[str]) -> dict[str, object]:
+def solve(
+    config: Path, seeds: Sequence[int], overrides: Sequence[str], say: Callable[[str], None]
+) -> dict[str, object]:
     """Returns what launches with these seeds came to, and the limit measured between them.
+
+    Args:
+      config: Config file with a launch section.
+      seeds: One for each launch.
+      overrides: Of the config.
+      say: Told of each stage.
 
     Raises:
       SparringError: A launch failed.
     """
+    say("the memory of an idle Ray")
     idle_mib = _idle_head_mib()
-    runs = [_run(config, seed, overrides) for seed in seeds]
+    runs = []
+    for at, seed in enumerate(seeds):
+        say(f"launch {at + 1} of {len(seeds)}, with seed {seed}, and then the same in one process")
+        runs.append(_run(config, seed, overrides))
     seconds = figure([run.result["seconds_from_launch"] for run in runs])
     limit = figure([run.limit.seconds for run in runs])
     memory = figure([run.result["memory_mib"] - idle_mib for run in runs])

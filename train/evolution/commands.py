@@ -3,17 +3,17 @@
 import json
 import sys
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.home import ensure, state_root
 from app.models.checkpoints import LATEST
+from app.stages import Stages
 from train.evolution.logs import Logs
 from train.evolution.run import EvolutionResult, EvolutionRun, settings_of
 from train.launch.cluster import Cluster
@@ -39,12 +39,14 @@ def evolve(
     stopper = Stopper()
     stopper.install()
     started_s = time.time()
-    command = Evolving(load(config, set_ or []), stopper, Console(stderr=True), started_s)
+    stages = Stages()
+    command = Evolving(load(config, set_ or []), stopper, stages.tell, started_s)
     try:
-        result = command.run(LATEST if resume else restore)
+        with stages:
+            result = command.run(LATEST if resume else restore)
     finally:
         if stopper.requested():
-            command.tell("interrupted")
+            stages.tell("interrupted")
             stopper.enforce()
     sys.stdout.write(json.dumps({**result.as_dict(), "seconds": round(time.time() - started_s, 1)}) + "\n")
     if result.solved is False:
@@ -54,13 +56,15 @@ def evolve(
 class Evolving:
     """Ray, logs and the evolution of one command; everything that it starts ends with it."""
 
-    def __init__(self, config: ExperimentConfig, stopper: Stopper, console: Console, started_s: float) -> None:
+    def __init__(
+        self, config: ExperimentConfig, stopper: Stopper, tell: Callable[[str], None], started_s: float
+    ) -> None:
         """Keeps the parts; nothing is started.
 
         Args:
           config: With an evolution section.
           stopper: Knows whether the user has asked to stop.
-          console: Shows lines to the user.
+          tell: Shows a line to the user.
           started_s: Unix time of the start.
 
         Raises:
@@ -68,7 +72,7 @@ class Evolving:
         """
         self._settings = settings_of(config)
         self._config, self._stopper = config, stopper
-        self._console, self._started_s = console, started_s
+        self._tell, self._started_s = tell, started_s
 
     def run(self, restore: str | None) -> EvolutionResult:
         """Returns what came of it.
@@ -84,7 +88,7 @@ class Evolving:
         cluster = Cluster()
         finished = False
         try:
-            self.tell("starting Ray")
+            self._tell("starting Ray")
             cluster.start()
             self._stopper.install()  # Ray has put a SIGTERM handler of its own in place of ours.
             result = self._evolve(home, logs, restore)
@@ -93,11 +97,6 @@ class Evolving:
             logs.close("FINISHED" if finished else "KILLED" if self._stopper.requested() else "FAILED")
             cluster.close()
         return result
-
-    def tell(self, line: str) -> None:
-        """Shows a line to the user."""
-        passed_s = time.time() - self._started_s
-        self._console.print(f"[dim]{passed_s:6.1f} s[/]  {line}", highlight=False, soft_wrap=True)
 
     def _evolve(self, home: Path, logs: Logs, restore: str | None) -> EvolutionResult:
         from train.evolution.tasks import Tasks  # noqa: PLC0415
@@ -108,8 +107,8 @@ class Evolving:
             found = {**metrics, "tasks_lost": float(tasks.lost)}
             logs.log(updates, found)
             evaluated = f"  evaluation {found['eval_return_mean']:.4g}" if "eval_return_mean" in found else ""
-            self.tell(f"updates {updates}  mean return {found['mean_return']:.4g}{evaluated}")
+            self._tell(f"updates {updates}  mean return {found['mean_return']:.4g}{evaluated}")
 
         run = EvolutionRun(self._config, home, tasks, log, restore, self._started_s)
-        self.tell(f"{self._settings.pairs} pairs, {self._settings.tasks.at_once} tasks at a time")
+        self._tell(f"{self._settings.pairs} pairs, {self._settings.tasks.at_once} tasks at a time")
         return run.run()

@@ -22,6 +22,7 @@ from app.models.export.report import verify as verify_graph
 from app.models.export.samples import Samples, random_samples, read_samples
 from app.models.module import build_module, spec_of, to_arrays
 from app.models.onnx_file import OnnxFile
+from app.stages import Stages
 from app.stores.mlflow_reports import note_export
 from app.stores.mlflow_store import tracking_uri
 from train.export.recorded import is_recording, recorded_samples
@@ -63,13 +64,17 @@ def export(
       SparringError: The weights cannot be had, the network cannot be written, or the release is below the gate.
     """
     wanted = _precision(precision)
-    source = _source(config, model, version, checkpoint, overrides)
-    asked = _asked(source.module, calibration)
-    graph = source.module.graph if isinstance(source.module, OnnxFile) else export_graph(source.module)
-    recorded = asked if asked.recorded else None
-    proto = released(graph, to_arrays(source.module), spec_of(source.module), wanted, recorded)
-    report = source.report(proto, asked, wanted, gate)
-    _note(source, report)
+    with Stages() as stages:
+        stages.tell(f"loading {model}")
+        source = _source(config, model, version, checkpoint, overrides)
+        asked = _asked(source.module, calibration)
+        stages.tell(f"writing the graph, in {precision}")
+        graph = source.module.graph if isinstance(source.module, OnnxFile) else export_graph(source.module)
+        recorded = asked if asked.recorded else None
+        proto = released(graph, to_arrays(source.module), spec_of(source.module), wanted, recorded)
+        stages.tell("comparing it with the network")
+        report = source.report(proto, asked, wanted, gate)
+        _note(source, report)
     refuse_if_below(report)
     write_release(out, Release(proto, spec_of(source.module), report, asked))
     _tell(report, f"wrote {out}", json_=json_)
@@ -91,16 +96,34 @@ def verify(
     Raises:
       SparringError: The weights or the release cannot be had, or the release is below the gate.
     """
+    with Stages() as stages:
+        report = _verified(stages, config, model, release, version, checkpoint, calibration, gate, overrides)
+    refuse_if_below(report)
+    _tell(report, f"{release} plays like its network", json_=json_)
+
+
+def _verified(
+    stages: Stages,
+    config: Path,
+    model: str,
+    release: Path,
+    version: str | None,
+    checkpoint: str | None,
+    calibration: Path | None,
+    gate: float,
+    overrides: list[str] | None,
+) -> Report:
+    stages.tell(f"loading {model}")
     source = _source(config, model, version, checkpoint, overrides)
     try:
         proto = (release / "model.onnx").read_bytes()
         precision = _precision(str(json.loads((release / "report.json").read_text())["precision"]))
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise ExportError(f"{release} is no release: {error}") from error
+    stages.tell("comparing the release with the network")
     report = source.report(proto, _asked(source.module, calibration), precision, gate)
     _note(source, report)
-    refuse_if_below(report)
-    _tell(report, f"{release} plays like its network", json_=json_)
+    return report
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,13 @@
 
 import json
 import sys
-import time
 from pathlib import Path
 from typing import Annotated
 
 import typer
-from rich.console import Console
 from rich.table import Table
 
+from app.stages import Stages
 from train.launch.stopping import Stopper
 from train.search.plan import plan
 from train.search.result import SearchResult
@@ -28,19 +27,16 @@ def search(
     """
     stopper = Stopper()
     stopper.install()
-    console, started_s = Console(stderr=True), time.time()
-
-    def tell(line: str) -> None:
-        console.print(f"[dim]{time.time() - started_s:6.1f} s[/]  {line}", highlight=False, soft_wrap=True)
-
-    searching = Search(plan(config, set_ or []), stopper, tell)
+    stages = Stages()
+    searching = Search(plan(config, set_ or []), stopper, stages.tell)
     try:
-        result = _run(searching, stopper)
+        with stages:
+            result = _run(searching, stopper)
     finally:
         if stopper.requested():
-            tell("interrupted")
+            stages.tell("interrupted")
             stopper.enforce()
-    console.print(_table(searching, result))
+    stages.console.print(_table(searching, result))
     sys.stdout.write(json.dumps(result.as_dict()) + "\n")
 
 

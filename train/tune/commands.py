@@ -10,6 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from app.config.load import load
+from app.stages import Stages
 from train.tune.tune import Plan
 from train.tune.tune import tune as measure_tune
 
@@ -28,13 +29,13 @@ def tune(
     Raises:
       SparringError: The config is wrong, or no size is fast enough.
     """
-    console = Console(stderr=True)
     plan = Plan(model, latency_ms, max_rows, seconds)
-    result = measure_tune(load(config, set_ or []), plan, lambda stage: console.print(stage, highlight=False))
+    with Stages() as stages:
+        result = measure_tune(load(config, set_ or []), plan, stages.tell)
     if json:
         sys.stdout.write(json_lines.dumps(result) + "\n")
         return
-    _show(result, console)
+    _show(result, stages.console)
     sys.stdout.write(f"{result['set']}\n")
 
 
