@@ -29,13 +29,12 @@ from train.promote import Told, clone_version, promote
 from train.replays import Replays
 from train.run import TrainingRun
 from train.tracking import Tracker
+from train.unsent import UNSENT
 
 SAVE_TIMEOUT_S: Final = 3.0
 """Longest wait for the trainer's last checkpoint when all ends early."""
 HURRY_S: Final = 1.0
 """Longest wait for the metrics then."""
-UNSENT: Final = "mlflow_unsent"
-"""Folder below the trial's of what MLflow has not got."""
 KEEP_TIMEOUT_S: Final = 10.0
 """Longest wait for a player that is being frozen."""
 CLOSE_TIMEOUT_S: Final = 20.0

@@ -18,6 +18,8 @@ from app.stores import mlflow_connection
 from train.mlflow_run import RunStatus, TrackedTrial
 from train.update_buffer import LoggedUpdate
 
+UNSENT: Final = "mlflow_unsent"
+"""Folder of such files, below a trial's."""
 SUFFIX: Final = ".unsent"
 SCHEMA: Final = 1
 BYTES_MAX: Final = 2**30

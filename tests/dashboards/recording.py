@@ -38,10 +38,15 @@ def write_recording(series: list[dict[str, Any]], start_s: float, end_s: float) 
     for one in series:
         labels = dict(one["metric"])
         name = labels.pop("__name__")
-        shown = ",".join(f'{label}="{value}"' for label, value in sorted(labels.items()))
+        shown = ",".join(f'{label}="{_without_folders(value)}"' for label, value in sorted(labels.items()))
         at = {round((float(time) - start_s) / STEP_S): value for time, value in one["values"]}
         lines.append("\t".join([f"{name}{{{shown}}}", " ".join(at.get(step, "-") for step in range(steps))]))
     FILE.write_bytes(gzip.compress(("\n".join(sorted(lines)) + "\n").encode(), mtime=0))
+
+
+def _without_folders(value: str) -> str:
+    """Returns a label without the folders of the machine where it was recorded."""
+    return Path(value).name if value.startswith("/") else value
 
 
 def read_recording() -> list[Recorded]:

@@ -4,9 +4,11 @@ import json
 import logging
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
+import ray
 from ray.exceptions import RayError
 
 from app.logs.errors import Wanted
@@ -21,7 +23,9 @@ pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
 @pytest.fixture(scope="module")
 def service(cluster: Cluster) -> Iterator[Service]:
     agent = "agents.player={factory: 'failing_agent:FailingAgent'}"
-    with Service(cluster, "errors", "trainers={}", "buffers={}", "launch=null", agent, "run.mode=deploy") as running:
+    with Service(
+        cluster, "errors", "trainers={}", "buffers={}", "launch=null", agent, "run.mode=deploy", "logs.format=json"
+    ) as running:
         yield running
 
 
@@ -39,7 +43,9 @@ def test_an_agents_failure_is_kept_with_session_and_traceback_and_without_secret
     service.step("match-7", "start")
     for _ in range(2):
         assert service.step("match-7", body="fail").status_code == 500
-    said, raised = sorted(shown(service, 3), key=lambda error: error["where"], reverse=True)[:2]
+    by_module = {error["where"]: error for error in shown(service, 3)}
+    print(json.dumps(by_module.get("app.logs.tasks"))); assert by_module.keys() == {"my_game", "app.logs.failures"}, by_module
+    said, raised = by_module["my_game"], by_module["app.logs.failures"]
     assert (said["where"], said["message"], said["count"]) == (
         "my_game",
         "the board b'\"fail\"' is not legal; token=***",
@@ -49,6 +55,20 @@ def test_an_agents_failure_is_kept_with_session_and_traceback_and_without_secret
     assert raised["process"].startswith("replica main ")
     assert raised["trial"] == service.trial.namespace.removeprefix("sparring.")
     assert raised["traceback"].endswith("ArithmeticError: on purpose\n")
+
+
+def test_a_replicas_own_log_is_json_with_trial_process_and_session(service: Service) -> None:
+    logs = Path(ray._private.worker._global_node.get_logs_dir_path())
+    trial = service.trial.namespace.removeprefix("sparring.")
+
+    def lines() -> list[dict[str, Any]]:
+        found = (line for file in logs.glob("worker-*.err") for line in file.read_text("utf-8", "replace").splitlines())
+        told = [json.loads(line) for line in found if line.startswith('{"time"')]
+        return [line for line in told if line["trial"] == trial and line.get("session") == "match-7"]
+
+    found = wait_until(lines, "the failure of the agent is in the replica's log")
+    assert {line["where"] for line in found} >= {"my_game"}
+    assert all(line["process"].startswith("replica main ") and "abcdef0123" not in str(line) for line in found)
 
 
 def test_errors_of_a_driver_and_of_a_store_come_to_the_same_place(service: Service) -> None:

@@ -10,6 +10,7 @@ import pytest
 import ray
 
 from app.errors import ModelMismatchError, PluginError, TrainingError
+from app.logs.errors import Wanted
 from app.models.module import hash_of
 
 from .broken_models import another
@@ -51,6 +52,10 @@ def test_an_error_in_the_users_network_ends_the_command_with_its_message_and_tra
     told = ended.stderr[ended.stderr.rindex("error: ") :]
     assert "ArithmeticError: the loss of [this] game [/is] wrong on purpose" in told
     assert 'broken_models.py", line' in told
+    kept = service.trial.errors.newest_now(Wanted()).newest
+    failed = {one.entry.process: str(one.entry.traceback) for one in kept if "on purpose" in one.entry.message}
+    assert failed.keys() == {"learner main 0", "driver"}
+    assert 'broken_models.py", line' in failed["learner main 0"]
     assert service.step(body=observation()).status_code == 200
 
 

@@ -11,6 +11,7 @@ from app.metrics.tensorboard import TensorBoardWriter
 from app.stores.mlflow_connection import tracking_uri
 from train.mlflow_run import RunStatus, TrackedTrial, git_commit
 from train.tracking import Tracker
+from train.unsent import UNSENT
 
 CLOSE_TIMEOUT_S: Final = 60.0
 """Longest wait for MLflow to take what is left: a short run ends before a busy machine has imported it."""
@@ -34,7 +35,8 @@ class Logs:
         """
         run = config.run
         tracked = TrackedTrial(run.project, run.trial, config.model_dump(mode="json"), git_commit(Path.cwd()))
-        self._tracker = Tracker(tracking_uri(config.tracking.mlflow_uri, home), home, tracked)
+        uri = tracking_uri(config.tracking.mlflow_uri, home)
+        self._tracker = Tracker(uri, home, tracked, home / run.trial / UNSENT)
         self._tracker.check()
         folder = tensorboard_folder(home / run.trial, now_s)
         self._tensorboard = TensorBoardWriter(folder) if config.tracking.tensorboard else None

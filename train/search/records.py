@@ -12,6 +12,7 @@ from app.stores.mlflow_store import connect
 from train.mlflow_run import METRICS_PER_CALL, RunStatus, TrackedTrial, git_commit, metric_key
 from train.search.result import Candidate, Ending
 from train.tracking import Tracker
+from train.unsent import UNSENT
 
 OPEN_TIMEOUT_S: Final = 60.0
 """Longest wait for MLflow to open the search's run."""
@@ -83,4 +84,4 @@ class Records:
     def _tracker(self, config: ExperimentConfig, parent: str | None) -> Tracker:
         dumped = config.model_dump(mode="json")
         tracked = TrackedTrial(config.run.project, config.run.trial, dumped, self._commit, parent_run_id=parent)
-        return Tracker(self._uri, self._home, tracked)
+        return Tracker(self._uri, self._home, tracked, self._home / config.run.trial / UNSENT)
