@@ -253,7 +253,7 @@ class LeagueStore:
         parts = gathered(league.state, league.equilibrium.strategy, matches, players)
         return await asyncio.to_thread(parts.report)
 
-    def measure(self, registry: Registry, process: str) -> None:
+    def take_stock(self, registry: Registry, process: str) -> None:
         """Takes down ratings, shares of games won, and matches; see ``Measured``."""
         measure_league(self._kept.league.state, registry, self._counted_before)
 

@@ -174,7 +174,7 @@ class ShardStore:
             self._ignored,
         )
 
-    def measure(self, registry: Registry, process: str) -> None:
+    def take_stock(self, registry: Registry, process: str) -> None:
         """Takes down what this shard holds, and what became of rows; see ``Measured``."""
         _, buffer, shard = (*process.split("."), "0")[:3]
         stats, labels = self._supply.stats(), {"buffer": buffer, "shard": shard}

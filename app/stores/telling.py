@@ -29,7 +29,7 @@ _log = logging.getLogger(__name__)
 class Measured(Protocol):
     """A store that has gauges."""
 
-    def measure(self, registry: Registry, process: str) -> None:
+    def take_stock(self, registry: Registry, process: str) -> None:
         """Takes down how things stand now.
 
         Args:
@@ -51,7 +51,7 @@ async def tell_for_ever(namespace: str, process: str, stores: Sequence[object], 
     while True:
         await asyncio.sleep(EVERY_S)
         for store in measured:
-            store.measure(registry, process)
+            store.take_stock(registry, process)
         parts = registry.growth()
         if not parts:
             continue

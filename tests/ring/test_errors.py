@@ -44,7 +44,7 @@ def test_an_agents_failure_is_kept_with_session_and_traceback_and_without_secret
     for _ in range(2):
         assert service.step("match-7", body="fail").status_code == 500
     by_module = {error["where"]: error for error in shown(service, 3)}
-    print(json.dumps(by_module.get("app.logs.tasks"))); assert by_module.keys() == {"my_game", "app.logs.failures"}, by_module
+    assert by_module.keys() == {"my_game", "app.logs.failures"}, by_module
     said, raised = by_module["my_game"], by_module["app.logs.failures"]
     assert (said["where"], said["message"], said["count"]) == (
         "my_game",

@@ -7,7 +7,8 @@ from ray.exceptions import RayActorError
 from app.metrics import names
 from app.metrics.registry import Part, Registry
 from app.stores import telling as module
-from app.stores.telling import tell_for_ever
+from app.stores.metrics import MetricStore
+from app.stores.telling import Measured, tell_for_ever
 
 if TYPE_CHECKING:
     from app.stores.metrics import Metrics
@@ -30,8 +31,12 @@ class Store:
 class Shard:
     """A store that holds three rows."""
 
-    def measure(self, registry: Registry, process: str) -> None:
+    def take_stock(self, registry: Registry, process: str) -> None:
         registry.series(names.BUFFER_ROWS, buffer=process).add(3)
+
+
+def test_the_metric_store_beside_which_others_live_is_none_that_takes_stock() -> None:
+    assert not isinstance(MetricStore(), Measured)  # It has a method for what others send, which takes other things.
 
 
 async def test_growth_and_gauges_are_told_again_where_the_store_did_not_take_them(
