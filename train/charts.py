@@ -4,6 +4,7 @@ import logging
 import time
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any, cast
 
 from torch import Tensor, nn
 
@@ -83,13 +84,18 @@ class Charts:
 
     def _histograms(self, updates: int, what: str, tensors: Mapping[str, Tensor]) -> None:
         for name, tensor in tensors.items():
-            self._writer.histogram(updates, f"{what}/{name}", tensor.detach().float().cpu().numpy())
+            self._writer.histogram(updates, f"{what}/{name}", _local(tensor).detach().float().cpu().numpy())
 
     def _draw(self) -> None:
         try:
             self._writer.graph(drawn(self._module))
         except ExportError as error:  # A network need not be one that can be drawn.
             _log.warning("TensorBoard shows no graph: %s", error)
+
+
+def _local(tensor: Tensor) -> Tensor:
+    """Returns a tensor, or this worker's shard of one that is split; its class costs a second to import."""
+    return cast("Any", tensor).to_local() if hasattr(tensor, "to_local") else tensor  # type: ignore[no-any-return]
 
 
 def open_charts(
