@@ -95,7 +95,7 @@ class Charts:
 
 def _local(tensor: Tensor) -> Tensor:
     """Returns a tensor, or this worker's shard of one that is split; its class costs a second to import."""
-    return cast("Any", tensor).to_local() if hasattr(tensor, "to_local") else tensor  # type: ignore[no-any-return]
+    return cast("Tensor", cast("Any", tensor).to_local()) if hasattr(tensor, "to_local") else tensor
 
 
 def open_charts(

@@ -72,12 +72,6 @@ NODE_CONNECTIONS: Final = Metric(
 )
 
 LEAGUE_RATING: Final = Metric("sparring_league_rating", "gauge", "1", "Rating of each player of the league.")
-SHADOW_AGREEMENT: Final = Metric(
-    "sparring_shadow_agreement_ratio",
-    "gauge",
-    "1",
-    "Share of compared ticks in which a shadow, such as an exported version, took the same action.",
-)
 LEAGUE_WIN_RATE: Final = Metric(
     "sparring_league_win_ratio", "gauge", "1", "Share of its games that each player of the league has won; half a draw."
 )
@@ -134,6 +128,13 @@ BUFFER_DROPPED: Final = Metric(
 )
 BUFFER_REPEATED: Final = Metric(
     "sparring_buffer_rows_repeated_total", "counter", "1", "Rows that a buffer had already, of restored games."
+)
+
+SHADOW_COMPARED: Final = Metric(
+    "sparring_shadow_compared_total", "counter", "1", "Answers of a released model's shadow that were compared."
+)
+SHADOW_AGREED: Final = Metric(
+    "sparring_shadow_agreed_total", "counter", "1", "Those that chose what the version chose that was played."
 )
 
 EPISODE_RETURN: Final = Metric(

@@ -91,6 +91,18 @@ class ModelState:
                 return version.number, reason
         return None
 
+    def measure(self, registry: Registry, model: str) -> None:
+        """Takes down how the answers of shadows compare, by version.
+
+        Args:
+          registry: Where.
+          model: Name of the model.
+        """
+        for version, shadow in self.shadows.items():
+            labels = {"model": model, "version": str(version)}
+            registry.series(names.SHADOW_COMPARED, **labels).rise_to(shadow.compared)
+            registry.series(names.SHADOW_AGREED, **labels).rise_to(shadow.agreed)
+
     def keep_only(self, versions: set[Version]) -> None:
         """Forgets what others did: the statistics of versions that are played no more would grow for ever."""
         kept = {c: s for c, s in self.statistics.items() if c.version in versions and c.challenger in {*versions, None}}
@@ -117,13 +129,6 @@ class ModelState:
             "versions": {str(v): s.as_dict() for v, s in sorted(self._totals().items())},
             "shadows": {str(v): s.as_dict() for v, s in sorted(self.shadows.items())},
         }
-
-    def measure(self, registry: Registry, model: str) -> None:
-        """Takes down how often each shadow of a model acts as the champion does."""
-        for version, shadow in self.shadows.items():
-            if shadow.compared:
-                series = registry.series(names.SHADOW_AGREEMENT, model=model, version=str(version))
-                series.add(shadow.agreed / shadow.compared)
 
     def _evidence(self, challenger: Version) -> Evidence:
         own = self.statistics.get(Cohort(challenger, challenger), Statistics())

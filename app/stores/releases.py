@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
 from app.errors import ReleaseError
-from app.metrics.registry import Registry as MetricRegistry
+from app.metrics.registry import Registry as Measures
 from app.models.shadow import Sample
 from app.releases.plan import Standing
 from app.stores.followed_model import FollowedModel, ReleaseSource
@@ -78,11 +78,6 @@ class ReleaseStore:
         """Returns what an operator is shown, by model."""
         return {name: model.state.as_dict() for name, model in self._models.items()}
 
-    def measure(self, registry: MetricRegistry, process: str) -> None:
-        """Takes down how often shadows act as the champion does; see ``Measured``."""
-        for name, model in self._models.items():
-            model.state.measure(registry, name)
-
     async def promote(self, model: str, number: int | None) -> dict[str, Any]:
         """Makes the challenger, or the version of a number, the champion; returns the model's status.
 
@@ -104,6 +99,11 @@ class ReleaseStore:
         followed = self._of(model)
         await followed.go_back(model)
         return followed.state.as_dict()
+
+    def take_stock(self, registry: Measures, process: str) -> None:
+        """Takes down how shadows compare; see ``Measured``."""
+        for name, model in self._models.items():
+            model.state.measure(registry, name)
 
     def _of(self, model: str) -> FollowedModel:
         if model not in self._models:

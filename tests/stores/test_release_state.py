@@ -1,4 +1,5 @@
 from app.config.release import Release, RollBack
+from app.metrics.names import SHADOW_AGREED, SHADOW_COMPARED
 from app.metrics.registry import Registry
 from app.releases.plan import Named, Plan, Wishes, played_as
 from app.releases.statistics import Cohort, ShadowStatistics, Statistics
@@ -58,12 +59,11 @@ def test_a_version_is_refused_and_counted_once() -> None:
     assert state.as_dict()["refused"] == {"0.2": "broken"}
 
 
-def test_the_agreement_of_a_shadow_is_a_metric_once_it_was_compared() -> None:
+def test_what_shadows_agreed_on_is_measured_by_model_and_version_once() -> None:
     state, registry = tried(), Registry()
-    state.add_shadow(played_as(3), ShadowStatistics(failed=1))
-    state.measure(registry, "main")
-    assert len(registry) == 0
-    state.add_shadow(played_as(3), ShadowStatistics(compared=4, agreed=3))
-    state.measure(registry, "main")
-    (part,) = registry.whole()
-    assert (part.labels, part.summary.last) == ((("model", "main"), ("version", "0.3")), 0.75)
+    for _ in range(2):
+        state.add_shadow(CHALLENGER, ShadowStatistics(compared=10, agreed=9))
+        state.measure(registry, "main")
+    found = {part.metric.name: (dict(part.labels), part.summary.sum) for part in registry.growth()}
+    labels = {"model": "main", "version": str(CHALLENGER)}
+    assert found == {SHADOW_COMPARED.name: (labels, 20), SHADOW_AGREED.name: (labels, 18)}
