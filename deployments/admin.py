@@ -23,12 +23,17 @@ from app.wire.steps import Credentials
 from deployments.console.files import CONSOLE, FILES
 from deployments.console.pages import RING
 from deployments.record_pages import RECORDINGS, RecordPages
+from deployments.recording_pages import RECORDING
 from deployments.trial_pages import Page, TrialPages
 from deployments.weights_pages import WEIGHTS
 
 SESSION: Final = "/sessions/"
 """Path of one session, without its id."""
 _OK: Final = 200
+_MANY: Final = (SESSION, WEIGHTS, FILES, RECORDING)
+"""Begins of paths that stand for many."""
+_ELSEWHERE: Final = frozenset({"/metrics", "/sessions", "/node", "/weights", CONSOLE, RING, *_MANY})
+"""What Serve's port leaves to the node's own."""
 
 
 class Sessions(Protocol):
@@ -116,17 +121,7 @@ class Admin:
 
         Serve picks any replica of the cluster, so that two requests would show two nodes.
         """
-        if _page(request.path) not in (
-            "/metrics",
-            "/sessions",
-            "/node",
-            SESSION,
-            "/weights",
-            WEIGHTS,
-            CONSOLE,
-            FILES,
-            RING,
-        ):
+        if _page(request.path) not in _ELSEWHERE:
             return None
         query = urlencode(read_query(request.fields).fields()) if request.path == "/sessions" else ""
         target = f"http://{self._address}{request.path}{'?' if query else ''}{query}"
@@ -134,12 +129,13 @@ class Admin:
 
     async def _show(self, request: HttpRequest, peers: Peers | None, *, trusted: bool = False) -> HttpReply:
         path = _page(request.path)
-        if path == RECORDINGS and not (request.method == b"POST" or trusted):
-            return unserved(request)
         open_path = self._open_paths().get(path)
         if open_path is not None:
             return open_path(request)
         answer = self._guarded_paths(peers).get(path) or self._pages.get(path)
+        # Replicas ask each other by GET alone; everybody else looks by GET and asks by POST.
+        if path == RECORDINGS and not (request.method == b"POST" or (trusted and "session" in request.fields)):
+            answer = self._pages[path]
         if answer is None:
             return unserved(request)
         if not trusted and not self._may_see(credentials_of(request.fields)):
@@ -231,7 +227,7 @@ class Admin:
 
 def _page(path: str) -> str:
     """Returns a path without what follows one that stands for many."""
-    return next((page for page in (SESSION, WEIGHTS, FILES) if path.startswith(page)), path)
+    return next((page for page in _MANY if path.startswith(page)), path)
 
 
 async def _ask(peers: Peers | None, target: str) -> Mapping[str, PeerAnswer | None]:

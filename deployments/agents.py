@@ -53,6 +53,7 @@ from deployments.metric_pages import MetricPages
 from deployments.pacing import keep_pace
 from deployments.pusher import Pusher, linked_shards
 from deployments.recorders import Recorders
+from deployments.recording_pages import RecordingPages
 from deployments.releases import ReplicaReleases
 from deployments.replica_checks import ReplicaChecks
 from deployments.replica_models import ReplicaModels
@@ -117,12 +118,14 @@ class AgentMaker:
         Args:
           config: With the components of its mode alone.
         """
+        folder = Path(self._args.service.home) / config.run.trial
         return TrialPages(
             weights=self.models.weights_pages(),
             league=NO_LEAGUE if self.league is None else self.league.pages(),
             errors=ErrorPages(self._trial.errors),
             alarms=AlarmPages(self._trial.alarms),
             metrics=MetricPages(self._trial.metrics),
+            recordings=RecordingPages(folder, [one.record.folder for one in config.agents.values() if one.record]),
             console=ConsolePages(ring_of(config)),
         )
 

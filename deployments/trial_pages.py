@@ -11,6 +11,8 @@ from deployments.console.pages import RING, ConsolePages
 from deployments.error_pages import ERRORS, ErrorPages
 from deployments.league_pages import LEAGUE, OPPONENT, LeaguePages
 from deployments.metric_pages import NAMES, QUERY, MetricPages
+from deployments.record_pages import RECORDINGS
+from deployments.recording_pages import RECORDING, RecordingPages
 from deployments.weights_pages import WEIGHTS, WeightsPages
 
 Page = Callable[[HttpRequest], Awaitable[HttpReply]]
@@ -25,6 +27,7 @@ class TrialPages:
     errors: ErrorPages
     alarms: AlarmPages
     metrics: MetricPages
+    recordings: RecordingPages
     console: ConsolePages
 
     def by_path(self) -> Mapping[str, Page]:
@@ -36,6 +39,8 @@ class TrialPages:
             OPPONENT: self.league.opponent,
             ERRORS: self.errors.show,
             RING: self.console.ring,
+            RECORDINGS: self.recordings.show,
+            RECORDING: self.recordings.play,
             ALARMS: self.alarms.show,
             QUERY: self.metrics.query,
             NAMES: self.metrics.names,

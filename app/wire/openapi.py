@@ -163,6 +163,15 @@ OPERATIONS: Final = (
         parameters=_ERRORS, guarded=True,
     ),
     Operation(
+        "get", "/recordings", "recordings", "Lists the newest recorded games of this node.", _ref("Recordings"),
+        parameters=(Parameter("newest", "query", WHOLE, "How many, 1 to 500; 50 by default."),), guarded=True,
+    ),
+    Operation(
+        "get", "/recordings/{folder}/{name}/{number}", "recording", "Returns a page that plays one of them.", TEXT,
+        media="text/html", guarded=True,
+        parameters=tuple(Parameter(name, "path", TEXT, "Of its ``id``.") for name in ("folder", "name", "number")),
+    ),
+    Operation(
         "post", "/recordings", "record", "Records an open session of the node, or the next games of this replica.",
         _object(session=TEXT, agent=TEXT, games=WHOLE),
         parameters=(
@@ -283,6 +292,14 @@ _SCHEMAS: Final[dict[str, Schema]] = {
             id=TEXT, kind=TEXT, name=TEXT, facts={"type": "object", "additionalProperties": TEXT},
         )},
         links={"type": "array", "items": _object(source=TEXT, target=TEXT, meaning=TEXT)},
+    ),
+    "Recordings": _object(
+        folders=_TEXTS,
+        recordings={"type": "array", "items": _object(
+            id=TEXT, number=WHOLE, session=TEXT, game=TEXT, agent=TEXT, purpose=TEXT, why=TEXT,
+            began_s={"type": "number"}, seconds={"type": "number"}, ticks=WHOLE, errors=WHOLE,
+            returned={"type": ["number", "null"]}, versions=_TEXTS, cause={"type": ["string", "null"]},
+        )},
     ),
     "Opponent": _object(player=TEXT, agent=TEXT, model_version={"type": ["string", "null"]}),
     "Session": _object(

@@ -22,7 +22,8 @@ ROUTES: Final[dict[str, tuple[str, ...]]] = {
     "/league": _SHOWN,
     "/league/opponent": _SHOWN,
     "/errors": _SHOWN,
-    "/recordings": ("POST",),
+    "/recordings": ("GET", "HEAD", "POST"),
+    "/recordings/{folder}/{name}/{number}": _SHOWN,
     "/metrics": _SHOWN,
     "/metrics/query": _SHOWN,
     "/metrics/names": _SHOWN,
@@ -61,5 +62,6 @@ def _methods(path: str) -> tuple[str, ...]:
         "/sessions/": "/sessions/{id}",
         "/weights/": "/weights/{model}/{version}",
         "/console/": "/console/{file}",
+        "/recordings/": "/recordings/{folder}/{name}/{number}",
     }
     return ROUTES.get(next((route for start, route in many.items() if path.startswith(start)), path), ())

@@ -40,12 +40,14 @@ from deployments.listener.port import Connections, HttpOnly
 from deployments.metric_pages import MetricPages
 from deployments.node import NodePeers
 from deployments.record_pages import RecordPages
+from deployments.recording_pages import RecordingPages
 from deployments.trial_pages import TrialPages
 from deployments.weights_pages import WeightsPages
 from tests.deployments.league import Asked
 from tests.deployments.league import pages as league_pages
 from tests.deployments.test_weights_pages import Shelf
 from tests.metrics.test_prometheus import parsed
+from tests.recordings.played import write_games
 
 CONFIG = Path(__file__).parents[2] / "configs" / "rl.yaml"
 HOST, SECRET = "127.0.0.1", "the cluster's"
@@ -77,6 +79,7 @@ def admin(
     *sessions: str,
     peers: NodePeers | None = None,
     may_see: Callable[[Credentials | None], bool] = anyone,
+    folder: Path = Path("nowhere"),
     **changes: Any,
 ) -> Admin:
     table = {session: Open() for session in sessions}
@@ -87,6 +90,7 @@ def admin(
         errors=ErrorPages(ErrorStore(10)),
         alarms=AlarmPages(AlarmStore()),
         metrics=MetricPages(Measured()),
+        recordings=RecordingPages(folder, ["recordings"]),
         console=ConsolePages(ring_of(load(CONFIG))),
     )
     own = report(name, len(sessions), **changes)
@@ -128,9 +132,11 @@ class Measured:
 
 def filled(path: str) -> str:
     """Returns a path of the document as it may be asked for."""
-    return (
-        path.replace("{id}", "a").replace("{model}", "main").replace("{version}", "latest").replace("{file}", "app.js")
-    )
+    values = {
+        "id": "a", "model": "main", "version": "latest", "file": "app.js", "folder": "recordings",
+        "name": "player.parquet", "number": "0",
+    }  # fmt: skip
+    return path.format(**values)
 
 
 def read(reply: HttpReply) -> Any:
@@ -210,8 +216,9 @@ async def test_there_is_nothing_at_other_paths() -> None:
     assert b"GET/HEAD /metrics" in reply.body
 
 
-async def test_every_get_of_the_document_is_served_and_answers_as_it_says() -> None:
-    one = admin("one", "a")
+async def test_every_get_of_the_document_is_served_and_answers_as_it_says(tmp_path: Path) -> None:
+    await write_games(tmp_path / "recordings" / "player.parquet", [3])
+    one = admin("one", "a", folder=tmp_path)
     schemas = openapi()["components"]["schemas"]
     gets = [operation for operation in OPERATIONS if operation.method == "get"]
     assert {get.path for get in gets} == {path for path, methods in ROUTES.items() if "HEAD" in methods}
@@ -224,11 +231,13 @@ async def test_every_get_of_the_document_is_served_and_answers_as_it_says() -> N
             jsonschema.validate(orjson.loads(reply.body), schema, jsonschema.Draft202012Validator)
 
 
-async def test_with_keys_only_health_and_the_document_are_open() -> None:
+async def test_with_keys_only_health_and_the_document_are_open(tmp_path: Path) -> None:
+    await write_games(tmp_path / "recordings" / "player.parquet", [3])
+
     def may_see(credentials: Credentials | None) -> bool:
         return credentials is not None and credentials.key == "operator"
 
-    guarded = admin("one", "a", may_see=may_see)
+    guarded = admin("one", "a", may_see=may_see, folder=tmp_path)
     for operation in (o for o in OPERATIONS if o.method == "get"):
         path = filled(operation.path)
         assert (await guarded.show(get(path, key="operator", name="sparring_starts_total"))).status == 200
@@ -343,4 +352,5 @@ async def test_a_recording_is_of_a_session_or_of_games(fields: dict[str, str]) -
 async def test_only_who_may_see_may_let_games_be_recorded_and_by_post_alone() -> None:
     with pytest.raises(UnauthorizedError):
         await admin("one", "a", may_see=lambda _: False).show(get("/recordings", b"POST", session="a"))
-    assert (await admin("one", "a").show(get("/recordings", session="a"))).status == 405
+    shown = read(await admin("one", "a").show(get("/recordings", session="a")))
+    assert shown == {"recordings": [], "folders": ["recordings"]}

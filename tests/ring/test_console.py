@@ -68,14 +68,14 @@ def test_the_page_shows_the_figures_of_the_metric_query_while_games_are_learned_
 def test_an_idle_page_costs_the_service_next_to_nothing(service: Service) -> None:
     process = psutil.Process(service.status()["pid"])
     with chromium() as browser:
-        before = _busy(process, lambda: None, browser.new_page())
+        before = _busy(process, browser.new_page())
         with looking(browser, f"{service.url}/console") as looked:
             looked.page.wait_for_selector("[data-part]")
-            during = _busy(process, lambda: None, looked.page)
+            during = _busy(process, looked.page)
     assert during - before < IDLE_SHARE
 
 
-def _busy(process: psutil.Process, _: Any, page: Page) -> float:
+def _busy(process: psutil.Process, page: Page) -> float:
     """Returns the share of a core that a process uses while a page is looked at."""
     start = process.cpu_times()
     page.wait_for_timeout(WATCHED_S * 1000)

@@ -1,6 +1,6 @@
 // What an operator should know: what is wrong now, and what was refused.
 import { html } from "./html.js";
-import { clock, count, seconds } from "./format.js";
+import { clock, count, number, seconds } from "./format.js";
 import { Answer, Badge, Empty, Section, Table } from "./parts.js";
 import { address, useFeed } from "./service.js";
 import { LISTS_S, useNode } from "./trial.js";
@@ -15,11 +15,18 @@ const ERRORS = [
 
 export function Alarms() {
   const node = useNode();
+  const checks = useFeed(address("alarms"), LISTS_S);
   const errors = useFeed(address("errors", { level: "warning", limit: LOGGED, traceback: 1 }), LISTS_S);
   return html`
     <${Section} title="Now">
       <${Answer} feed=${node}>
         ${(data) => html`<${Table} caption="What is wrong now" columns=${NOW} rows=${alarmsOf(data)} keyOf=${(one) => `${one.where} ${one.what}`} empty="Nothing is wrong." />`}
+      <//>
+    <//>
+    <${Section} title="Checks of data and weights">
+      <${Answer} feed=${checks}>
+        ${(data) => html`<${Table} caption="Alarms of the checks, the newest first" columns=${CHECKS} rows=${data.alarms} keyOf=${(one) => `${one.check} ${one.model} ${one.field}`}
+          empty="No check has found anything since the service started." />`}
       <//>
     <//>
     <${Section} title="Errors and warnings of all processes">
@@ -66,6 +73,18 @@ const NOW = [
   { title: "How bad", cell: (one) => html`<${Badge} kind=${one.kind}>${one.kind === "bad" ? "failure" : "warning"}<//>` },
   { title: "Where", cell: (one) => one.where },
   { title: "What", cell: (one) => one.what },
+];
+
+const CHECKS = [
+  { title: "Last", cell: (one) => clock(one.time_s) },
+  { title: "Check", cell: (one) => `${one.check} (${one.kind})` },
+  { title: "Did", cell: (one) => html`<${Badge} kind=${one.action === "stop" ? "bad" : "warn"}>${one.action}<//>` },
+  { title: "Times", cell: (one) => count(one.times), right: true },
+  { title: "Of", cell: (one) => [one.model, one.field].filter(Boolean).join(", ") },
+  { title: "Got", cell: (one) => (typeof one.value === "number" ? number(one.value) : one.value), right: true },
+  { title: "Allowed", cell: (one) => one.allowed },
+  { title: "Noticed by", cell: (one) => one.source },
+  { title: "Session", cell: (one) => (one.session ? html`<a href=${`#/sessions/${encodeURIComponent(one.session)}`}>${one.session}</a>` : "") },
 ];
 
 const LOG = [

@@ -114,7 +114,7 @@ function KeyButton({ closed }) {
     <button class=${closed ? "" : "secondary"} onClick=${() => dialog.current.showModal()}>${access === null ? "Key" : `Key ${access.key}`}</button>
     <dialog ref=${dialog} aria-labelledby="key-title"><article>
       <h2 id="key-title">Access key</h2>
-      <p>A key of the service's keys file. With one that is <code>admin</code> this page shows a guarded service; with the key that started a session it can stop it. Without a key it only looks.</p>
+      <p>A key of the service's keys file. With one that is <code>admin</code> this page shows a guarded service; it can have games recorded, and stop the sessions that the key has started. Without a key it only looks. Where a service asks for no keys, any word will do: it is a safety catch.</p>
       <form onSubmit=${keep}>
         <label>Key<input name="key" required autocomplete="username" /></label>
         <label>Secret<input name="secret" type="password" autocomplete="current-password" placeholder="none where the key alone is enough" /></label>

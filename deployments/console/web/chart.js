@@ -9,11 +9,12 @@ export const LINES_MAX = LINES.length; // More lines than that cannot be told ap
 /**
  * A chart.
  * @param title what it shows
+ * @param note what that means
  * @param xs values of the x axis, rising
  * @param lines {name, ys, unit}, null in ys where there is no value
  * @param time whether xs are Unix seconds
  */
-export function Chart({ title, xs, lines, time = false, xLabel = "" }) {
+export function Chart({ title, note = "", xs, lines, time = false, xLabel = "" }) {
   const place = useRef(null);
   const plot = useRef(null);
   const theme = useTheme();
@@ -32,7 +33,7 @@ export function Chart({ title, xs, lines, time = false, xLabel = "" }) {
   useEffect(() => plot.current.setData(data(xs, shown)), [xs, lines]);
   const last = shown.map(({ name, ys, unit }) => `${name} ${valued(ys.findLast((y) => y !== null), unit)}`).join(", ");
   return html`<figure class="chart">
-    <figcaption>${title}</figcaption>
+    <figcaption><b>${title}</b>${note && html` <span class="quiet">${note}</span>`}</figcaption>
     <div ref=${place} role="img" aria-label=${`${title}: ${last || "no values yet"}`}></div>
     ${xLabel && html`<div class="axis" aria-hidden="true">${xLabel}</div>`}
     ${shown.length > 0 &&
@@ -62,7 +63,7 @@ function options(width, lines, time) {
     legend: { show: false },
     cursor: { y: false, points: { size: 6 } },
     scales: { x: { time } },
-    axes: [{ ...axis, space: 80, ...(time ? { values: (_, ticks) => ticks.map(timed) } : {}) }, { ...axis, size: 62, values: (_, ticks) => ticks.map((tick) => valued(tick, lines[0]?.unit)) }],
+    axes: [{ ...axis, space: 80, size: 34, ...(time ? { values: (_, ticks) => ticks.map(timed) } : {}) }, { ...axis, size: 74, values: (_, ticks) => ticks.map((tick) => valued(tick, lines[0]?.unit)) }],
     series: [{}, ...lines.map(({ name }, at) => ({ label: name, stroke: colour(LINES[at]), width: 2, spanGaps: true, points: { show: false } }))],
   };
 }

@@ -7,6 +7,9 @@ import { Chart } from "./chart.js";
 import { LISTS_S, RARE_S, total, useNode } from "./trial.js";
 
 const CURVES = 6; // Charts of one view: a request each, every time.
+const RETURNS = "sparring_episode_return";
+const TELLING = [RETURNS, "learner/loss_total", "learner/entropy", "learner/kl", "learner/explained_variance", "learner/grad_norm"];
+const LEARNER = "learner/"; // Begins the names of what updates tell.
 const REDUCTIONS = { counter: "rate,sum", gauge: "last", distribution: "mean,count" }; // The first makes the curve.
 
 /** Returns what can be asked for. */
@@ -18,10 +21,18 @@ export function Learning() {
   const names = useNames();
   return html`<${Section} title="Learning curves">
     <${Answer} feed=${names}>
-      ${(data) => html`<${Chooser} metrics=${data.metrics.filter((one) => one.labels.includes("trainer"))} by="trainer" axis="step"
+      ${(data) => html`<${Chooser} metrics=${learnt(data.metrics)} axis="step"
         empty=${html`No trainer has reported yet: this config has none, or it has not begun. <code>python -m train</code> starts one.`} />`}
     <//>
   <//>`;
+}
+
+/** Returns the metrics of trainers, those first that tell whether it learns at all. */
+function learnt(metrics) {
+  const found = metrics.filter((one) => one.labels.includes("trainer"));
+  if (found.length === 0) return [];
+  const rank = (one) => (TELLING.includes(one.name) ? TELLING.indexOf(one.name) : TELLING.length);
+  return [...metrics.filter((one) => one.name === RETURNS), ...found].sort((a, b) => rank(a) - rank(b));
 }
 
 export function Metrics() {
@@ -43,7 +54,7 @@ export function Buffers() {
     <//>
     <${Section} title="Buffers">
       <${Answer} feed=${names}>
-        ${(data) => html`<${Chooser} metrics=${data.metrics.filter((one) => one.labels.includes("buffer"))} by="buffer" axis="time"
+        ${(data) => html`<${Chooser} metrics=${data.metrics.filter((one) => one.labels.includes("buffer"))} axis="time"
           empty="No buffer has reported yet: a deployed service records nothing." />`}
       <//>
     <//>`;
@@ -58,7 +69,7 @@ const ROWS = [
 ];
 
 /** Charts of the chosen metrics, and a box for each to choose by. */
-function Chooser({ metrics, by, axis, empty }) {
+function Chooser({ metrics, axis, empty }) {
   const [chosen, choose] = useState(null);
   const [wanted, want] = useState("");
   if (metrics.length === 0) return html`<${Empty}>${empty}<//>`;
@@ -76,18 +87,29 @@ function Chooser({ metrics, by, axis, empty }) {
         </label>`)}
       </fieldset>
     </details>
-    <div class="two">${metrics.filter((one) => shown.includes(one.name)).map((one) => html`<${Curve} key=${one.name} metric=${one} by=${by} axis=${axis} />`)}</div>`;
+    <div class="two">${metrics.filter((one) => shown.includes(one.name)).map((one) => html`<${Curve} key=${one.name} metric=${one} axis=${axis} />`)}</div>`;
 }
 
-function Curve({ metric, by, axis }) {
+function Curve({ metric, axis }) {
+  const by = groupsOf(metric);
   const feed = useFeed(address("metrics/query", { name: metric.name, by, axis, reduce: REDUCTIONS[metric.kind] }), LISTS_S);
   return html`<${Answer} feed=${feed}>
     ${(data) => {
       const drawn = data.series.filter((one) => one.points.length > 0);
       if (drawn.length === 0) return html`<${Latest} metric=${metric} series=${data.series} />`;
-      return html`<${Chart} title=${`${metric.name}: ${metric.help.replace(/\.$/, "")}`} time=${axis === "time"} xLabel=${axis === "time" ? "" : axis} ...${aligned(drawn)} />`;
+      return html`<${Chart} title=${metric.name} note=${noteOf(metric)} time=${axis === "time"} xLabel=${axis === "step" ? "updates of the trainer" : ""} ...${aligned(drawn)} />`;
     }}
   <//>`;
+}
+
+/** Returns the labels that make a line each: all but the replica, of which there may be many. */
+function groupsOf({ labels, kind }) {
+  return kind === "gauge" ? labels.join(",") : labels.filter((label) => label !== "replica").join(",");
+}
+
+/** Returns what a metric means; nothing where its name tells that already. */
+function noteOf({ name, help }) {
+  return name.startsWith(LEARNER) ? "" : help;
 }
 
 /** The values of a metric that has no curve. */
@@ -96,7 +118,7 @@ function Latest({ metric, series }) {
     { title: "Of", cell: (one) => labelled(one) },
     ...REDUCTIONS[metric.kind].split(",").map((name) => ({ title: name, cell: (one) => valued(one.values[name], metric.unit), right: true })),
   ];
-  return html`<figure class="chart"><figcaption>${metric.name}: ${metric.help}</figcaption>
+  return html`<figure class="chart"><figcaption><b>${metric.name}</b> <span class="quiet">${noteOf(metric)}</span></figcaption>
     <${Table} caption=${metric.name} columns=${columns} rows=${series} keyOf=${labelled} empty="No values yet." />
   </figure>`;
 }

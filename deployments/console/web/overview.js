@@ -25,12 +25,12 @@ export function Overview() {
       <//>
     <//>
     <div class="two">
-      <${Curve} title="Ticks answered, the last five minutes" name="ticks a second" unit="/s" points=${told.tickCurve?.[0]?.points} />
+      <${Curve} title="Ticks answered, the last five minutes" name="ticks a second" unit="/s" points=${told.tickCurve?.[0]?.points.slice(0, -1)} />
       <${Curve} title="Mean return of training episodes, the last five minutes" name="mean return" unit="1" points=${told.returnCurve?.[0]?.points} />
     </div>`;
 }
 
-/** Returns what the metric query tells, each a list of series. */
+/** Returns what the metric query tells, each a list of series; the newest point of a rate is of a moment that is not over. */
 function useTold() {
   const train = { "label.purpose": "train", by: "", reduce: "mean" };
   return {

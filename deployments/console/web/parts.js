@@ -1,5 +1,5 @@
 // Parts that several views share: states of an answer, tables, figures, facts.
-import { html } from "./html.js";
+import { html, useState } from "./html.js";
 import { NOTHING } from "./format.js";
 
 /** Shows an answer, or says that it is on its way, missing, refused or old. */
@@ -71,6 +71,26 @@ export function Facts({ facts }) {
   return html`<dl class="facts">
     ${facts.map(([name, value]) => html`<dt>${name}</dt><dd>${value === null || value === undefined || value === "" ? NOTHING : value}</dd>`)}
   </dl>`;
+}
+
+/** Returns what came of the newest request, and what says that of the next one: a promise, and the words for its success. */
+export function useSaid() {
+  const [said, set] = useState("");
+  const say = async (asked, done) => {
+    set("Asking the service …");
+    try {
+      await asked;
+      set(done);
+    } catch (error) {
+      set(`Refused: ${error.message}`);
+    }
+  };
+  return [said, say];
+}
+
+/** What came of a request. */
+export function Said({ children }) {
+  return html`<p class="answered" role="status">${children}</p>`;
 }
 
 /** A word with a colour that says how things stand: good, warn or bad. */

@@ -20,7 +20,7 @@ export class Refusal extends Error {
 export function address(path, fields = {}) {
   const url = new URL(path.replace(/^\//, ""), ROOT);
   for (const [name, value] of Object.entries(fields)) {
-    if (value !== "" && value !== null && value !== undefined) url.searchParams.set(name, value);
+    if (value !== null && value !== undefined) url.searchParams.set(name, value);
   }
   return url;
 }

@@ -1,9 +1,9 @@
 // Open sessions: the list, the search, and one of them.
-import { html, useEffect, useState } from "./html.js";
+import { html, useState } from "./html.js";
 import { address, ask, useFeed } from "./service.js";
 import { count, seconds } from "./format.js";
 import { held } from "./access.js";
-import { Answer, Empty, Facts, Section, Table } from "./parts.js";
+import { Answer, Empty, Facts, Said, Section, Table, useSaid } from "./parts.js";
 import { FIGURES_S, LISTS_S } from "./trial.js";
 
 const PAGE = 50;
@@ -14,7 +14,7 @@ export function Sessions() {
   const [game, setGame] = useState("");
   const [pages, setPages] = useState([""]);
   const after = pages.at(-1);
-  const feed = useFeed(address("sessions", { limit: PAGE, after, game, purpose }), LISTS_S);
+  const feed = useFeed(address("sessions", { limit: PAGE, after: after || null, game: game || null, purpose: purpose || null }), LISTS_S);
   const first = (set) => (value) => {
     set(value);
     setPages([""]);
@@ -71,28 +71,24 @@ export function OneSession({ id }) {
             ["Game", data.game], ["Agent", data.agent], ["Purpose", data.purpose], ["Steps answered", count(data.seq)],
             ["Idle", seconds(data.idle_s)], ["Replica", data.replica],
           ]} />
-          <${Stop} id=${id} />`}<//>`}
+          <${Actions} id=${id} />`}<//>`}
   <//>`;
 }
 
-/** Ends a game; the service takes that from the key that started it alone. */
-function Stop({ id }) {
-  const [said, say] = useState("");
-  useEffect(() => say(""), [id]);
-  if (held() === null) return html`<p class="quiet">To stop it, give the key that started it: <em>Key</em>, at the top.</p>`;
-  const stop = async () => {
-    say("Asking the service …");
-    try {
-      await ask(address("step"), { method: "POST", session: id, headers: { session: encodeHeader(id), "step-kind": "stop" } });
-      say("Stopped.");
-    } catch (error) {
-      say(`Not stopped: ${error.message}`);
-    }
-  };
-  return html`<button class="secondary" onClick=${stop}>Stop this session</button><p role="status">${said}</p>`;
+/** Records or ends a game, for who gave a key; the service takes the end from the key that started it alone. */
+function Actions({ id }) {
+  const [said, say] = useSaid();
+  if (held() === null) return html`<p class="quiet">To record or stop it, give a key by <em>Key</em>, at the top.</p>`;
+  const record = () => say(ask(address("recordings", { session: id }), { method: "POST" }), "It is recorded from now on.");
+  const stop = () => say(ask(address("step"), { method: "POST", session: id, headers: { session: bytesOf(id), "step-kind": "stop" } }), "Stopped.");
+  return html`<div class="pages">
+      <button class="secondary" onClick=${record}>Record this session</button>
+      <button class="secondary" onClick=${stop}>Stop this session</button>
+    </div>
+    <${Said}>${said}<//>`;
 }
 
 /** Returns text as a header may carry it: the bytes of its UTF-8, one character each. */
-function encodeHeader(text) {
+function bytesOf(text) {
   return String.fromCharCode(...new TextEncoder().encode(text));
 }

@@ -15,12 +15,14 @@ from app.metrics.query import MetricQuery
 from app.metrics.registry import Registry
 from app.metrics.reports import ReplicaReport
 from app.sessions.listing import SessionList
+from app.stores.alarms import AlarmStore
 from app.stores.errors import ErrorStore
 from app.stores.metrics import Episode, MetricStore, Update
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest
 from app.wire.steps import Credentials, StepReply, StepRequest
 from deployments.admin import Admin
+from deployments.alarm_pages import AlarmPages
 from deployments.console.pages import ConsolePages
 from deployments.console.ring import ring_of
 from deployments.error_pages import ErrorPages
@@ -28,18 +30,35 @@ from deployments.league_pages import NO_LEAGUE, LeaguePages
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Connections
 from deployments.metric_pages import MetricPages
+from deployments.record_pages import RecordPages
+from deployments.recording_pages import RecordingPages
 from deployments.steps import StepService
+from deployments.trial_pages import TrialPages
 from deployments.weights_pages import WeightsPages
 from tests.deployments.league import Asked
 from tests.deployments.league import pages as league_pages
-from tests.deployments.test_weights_pages import Shelf
+from tests.deployments.test_weights_pages import PUBLISHED_S, Shelf
 
-CONFIGS = Path(__file__).parents[3] / "configs"
+CONFIG = Path(__file__).parents[3] / "configs" / "league.yaml"
 HOST = "127.0.0.1"
 WAIT_S = 10.0
 
 T = TypeVar("T")
 ADMIN_KEY = "operator-0123456789"
+
+
+class Recorders:
+    """What records the games of a node."""
+
+    def __init__(self) -> None:
+        self.asked: list[tuple[str, int]] = []
+        """Sessions with 0, and agents with their games."""
+
+    def ask_session(self, session: str) -> None:
+        self.asked.append((session, 0))
+
+    def ask_games(self, agent: str, count: int) -> None:
+        self.asked.append((agent, count))
 
 
 @dataclass
@@ -63,6 +82,8 @@ class Node:
     """Whether only the administrator's key opens the admin paths."""
     asked: list[HttpRequest] = field(default_factory=list)
     metrics: MetricStore = field(default_factory=MetricStore)
+    alarms: AlarmStore = field(default_factory=AlarmStore)
+    recorders: Recorders = field(default_factory=Recorders)
     errors: ErrorStore = field(default_factory=lambda: ErrorStore(10))
     loop: asyncio.AbstractEventLoop = field(default_factory=asyncio.new_event_loop)
     """Where it answers."""
@@ -119,24 +140,29 @@ class Measured:
         return await self._store.metric_names()
 
 
-def admin_of(node: Node, league: LeaguePages, config: str = "league.yaml") -> Admin:
+def admin_of(node: Node, league: LeaguePages, folder: Path) -> Admin:
     """Returns the admin side of a node that shows the parts of a shipped config."""
     sessions = SessionList(node.sessions, "one", "player", lambda: 1.0)
-    weights, console = WeightsPages(Shelf(), {"main": 2**20}), ConsolePages(ring_of(load(CONFIGS / config)))
-    metrics = MetricPages(Measured(node.metrics))
-    errors, address = ErrorPages(node.errors), f"{HOST}:36390"
-    return Admin(
-        node.said, sessions, None, node.may_see, address, weights, league, errors, metrics, console, Registry().whole
+    pages = TrialPages(
+        weights=WeightsPages(Shelf(), {"main": 2**20}, lambda: PUBLISHED_S + 2.5),
+        league=league,
+        errors=ErrorPages(node.errors),
+        alarms=AlarmPages(node.alarms),
+        metrics=MetricPages(Measured(node.metrics)),
+        recordings=RecordingPages(folder, ["recordings"]),
+        console=ConsolePages(ring_of(load(CONFIG))),
     )
+    record = RecordPages(node.recorders)
+    return Admin(node.said, sessions, None, node.may_see, f"{HOST}:36390", pages, record, Registry())
 
 
 @contextmanager
-def serving(*, with_league: bool = True) -> Iterator[Node]:
-    """Runs a node on a loop of its own, in a thread, for as long as the block."""
+def serving(folder: Path, *, with_league: bool = True) -> Iterator[Node]:
+    """Runs a node on a loop of its own, in a thread, for as long as the block; recordings lie below the folder."""
     node, asked = Node(), Asked()
     if with_league:
         asked.play(5)
-    admin = admin_of(node, league_pages(asked) if with_league else NO_LEAGUE)
+    admin = admin_of(node, league_pages(asked) if with_league else NO_LEAGUE, folder)
 
     async def show(request: HttpRequest) -> HttpReply:
         node.asked.append(request)

@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -13,6 +14,7 @@ from app.logs.entry import Entry
 from app.types import Purpose
 from tests.browser import DESKTOP, PHONE, WAIT_MS, chromium, looking
 from tests.deployments.console.node import ADMIN_KEY, Node, Open, serving
+from tests.recordings.played import write_games
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
 
@@ -38,8 +40,8 @@ def browser() -> Iterator[Browser]:
 
 
 @pytest.fixture
-def node() -> Iterator[Node]:
-    with serving() as running:
+def node(tmp_path: Path) -> Iterator[Node]:
+    with serving(tmp_path) as running:
         for number in range(60):
             purpose = Purpose.PLAY if number % 3 == 0 else Purpose.TRAIN
             running.sessions[f"match-{number:02d}"] = Open(purpose, seq=number)
@@ -76,10 +78,12 @@ def test_the_learning_view_draws_what_trainers_tell(browser: Browser, node: Node
     with looking(browser, f"{node.url}#/learning") as looked:
         page = looked.page
         expect(page.get_by_role("img", name="learner/loss")).to_have_accessible_name(re.compile("main 0.1867"))
-        expect(page.locator("canvas")).to_have_count(2)
-        page.get_by_text("2 of 2 shown").click()
+        update_s = page.get_by_role("img", name="learner/update_s")
+        expect(update_s.locator("canvas")).to_be_visible()
+        page.locator("summary").click()
         page.get_by_role("checkbox", name="learner/update_s").uncheck()
-        expect(page.locator("canvas")).to_have_count(1)
+        expect(update_s).to_have_count(0)
+        expect(page.get_by_role("img", name="sparring_episode_return").locator("canvas")).to_be_visible()
 
 
 def test_it_is_painted_within_a_second(browser: Browser, node: Node) -> None:
@@ -176,15 +180,18 @@ def test_a_guarded_service_is_shown_to_who_gives_a_key_until_the_tab_is_closed(b
         context.close()
 
 
-def test_a_session_is_stopped_by_who_gives_a_key_alone(browser: Browser, node: Node) -> None:
+def test_a_session_is_recorded_and_stopped_by_who_gives_a_key_alone(browser: Browser, node: Node) -> None:
     with looking(browser, f"{node.url}#/sessions/match-07") as looked:
         page = looked.page
-        expect(page.get_by_text("To stop it, give the key that started it")).to_be_visible()
+        expect(page.get_by_text("To record or stop it, give a key")).to_be_visible()
         expect(page.get_by_role("button", name="Stop this session")).to_have_count(0)
         page.evaluate(f"sessionStorage.setItem('sparring-key', JSON.stringify({{key: '{ADMIN_KEY}', secret: 's'}}))")
         page.reload()
+        page.get_by_role("button", name="Record this session").click()
+        expect(page.get_by_text("It is recorded from now on.")).to_be_visible()
         page.get_by_role("button", name="Stop this session").click()
         expect(page.get_by_text("No replica of this node holds this session")).to_be_visible()
+    assert node.recorders.asked == [("match-07", 0)]
     (step,) = node.stopped
     assert (step.session, str(step.kind)) == ("match-07", "stop")
     assert step.credentials is not None
@@ -216,8 +223,8 @@ def test_the_colours_that_were_chosen_stay(browser: Browser, node: Node) -> None
         assert page.evaluate(background) != light
 
 
-def test_what_is_not_there_says_how_it_would_be(browser: Browser) -> None:
-    with serving(with_league=False) as node, looking(browser, f"{node.url}#/league") as looked:
+def test_what_is_not_there_says_how_it_would_be(browser: Browser, tmp_path: Path) -> None:
+    with serving(tmp_path, with_league=False) as node, looking(browser, f"{node.url}#/league") as looked:
         page = looked.page
         expect(page.get_by_text("There is no league in this config: add league: to it.")).to_be_visible()
         page.goto(f"{node.url}#/sessions")
@@ -225,7 +232,20 @@ def test_what_is_not_there_says_how_it_would_be(browser: Browser) -> None:
         page.goto(f"{node.url}#/alarms")
         expect(page.get_by_text("Nothing is wrong.")).to_be_visible()
         page.goto(f"{node.url}#/recordings")
-        expect(page.get_by_text("No game is recorded")).to_be_visible()
+        expect(page.get_by_text("No game was recorded yet on this node.")).to_be_visible()
+
+
+def test_a_recorded_game_is_played_in_a_frame_that_may_do_nothing_else(
+    browser: Browser, node: Node, tmp_path: Path
+) -> None:
+    node.do(write_games(tmp_path / "recordings" / "player-1.parquet", [5]))
+    with looking(browser, f"{node.url}#/recordings") as looked:
+        page = looked.page
+        page.get_by_role("link", name="g0-agent-player").click()
+        player = page.frame_locator("iframe")
+        expect(player.get_by_text("g0-agent-player").first).to_be_visible()
+        expect(player.get_by_role("slider").first).to_be_visible()
+        assert page.locator("iframe").get_attribute("sandbox") == "allow-scripts"
 
 
 def test_errors_of_all_processes_are_listed_the_newest_first(browser: Browser, node: Node) -> None:
