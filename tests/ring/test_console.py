@@ -48,7 +48,7 @@ def test_the_page_shows_the_figures_of_the_metric_query_while_games_are_learned_
         with chromium() as browser, looking(browser, f"{service.url}/console") as looked:
             page = looked.page
             expect(page.locator("[data-figure=sessions]")).to_have_text(str(GAMES))
-            expect(page.locator("[data-figure=ticks]")).to_have_text(re.compile(r"^[1-9][\d,.]* ticks/s$"))
+            expect(page.locator("[data-figure=ticks]")).to_have_text(re.compile(r"^[1-9][\d,.]* /s$"))
             page.goto(f"{service.url}/console#/learning")
             expect(page.locator("canvas").first).to_be_visible()
             page.goto(f"{service.url}/console#/models")
@@ -59,9 +59,9 @@ def test_the_page_shows_the_figures_of_the_metric_query_while_games_are_learned_
         expect(page.locator("[data-figure=sessions]")).to_have_text("0")
         expect(page.locator("[data-figure=starts]")).to_have_text(re.compile(r"\d"))
         ticks, starts = (value(service, f"sparring_{name}_total", "sum") for name in ("ticks", "starts"))
-        learned = value(service, "learner/update_s", "count", by="trainer")
+        learned = value(service, "sparring_updates_total", "sum", by="trainer")
         assert shown(page, "[data-figure=starts]") == f"{starts:,.0f}"
-        expect(page.get_by_text(f"{ticks:,.0f} since the start")).to_be_visible()
+        expect(page.get_by_text(f"{ticks:,.0f} in all")).to_be_visible()
         expect(page.locator("[data-part-figure='trainer:main updates']")).to_have_text(f"{learned:,.0f}")
 
 

@@ -24,8 +24,8 @@ export function share(value) {
 }
 
 /** Returns a rate. */
-export function rate(value, unit) {
-  return known(value) ? `${value < 10 && value !== 0 ? FINE.format(value) : count(value)} ${unit}/s` : NOTHING;
+export function rate(value) {
+  return known(value) ? `${value < 10 && value !== 0 ? FINE.format(value) : count(value)} /s` : NOTHING;
 }
 
 /** Returns a time in s, ms, minutes, hours or days. */
@@ -63,11 +63,6 @@ export function valued(value, unit) {
 /** Returns the local time of Unix seconds. */
 export function clock(unixS) {
   return known(unixS) ? new Date(unixS * 1000).toLocaleString("en-GB", { dateStyle: "short", timeStyle: "medium" }) : NOTHING;
-}
-
-/** Returns a counted noun. */
-export function plural(value, one, many = `${one}s`) {
-  return `${count(value)} ${value === 1 ? one : many}`;
 }
 
 function known(value) {

@@ -9,7 +9,7 @@ import { LISTS_S, RARE_S, useNode, useSeries, valueOf } from "./trial.js";
 import { alarmsOf } from "./alarms.js";
 
 const NOW_S = 10; // Seconds over which a rate is one of now.
-const RETURNS_S = 60; // Seconds of episodes whose mean return is shown.
+const LATELY_S = 60; // Seconds over which returns and answers are looked at.
 const CHART_S = 300; // Seconds of the charts.
 
 export function Overview() {
@@ -38,8 +38,10 @@ function useTold() {
     rates: useSeries("sparring_ticks_total", { by: "", reduce: "rate", window_s: NOW_S }),
     ticks: useSeries("sparring_ticks_total", { by: "", reduce: "sum" }),
     starts: useSeries("sparring_starts_total", { by: "", reduce: "sum" }, LISTS_S),
-    returns: useSeries("sparring_episode_return", { ...train, window_s: RETURNS_S }, LISTS_S),
-    updates: useSeries("learner/update_s", { by: "trainer", reduce: "count" }),
+    returns: useSeries("sparring_episode_return", { ...train, window_s: LATELY_S }, LISTS_S),
+    updates: useSeries("sparring_updates_total", { by: "trainer", reduce: "sum" }),
+    answers: useSeries("sparring_tick_seconds", { "label.part": "agent", by: "", reduce: "p99", window_s: LATELY_S }, LISTS_S),
+    rows: useSeries("sparring_buffer_rows", { by: "buffer", reduce: "total" }, LISTS_S),
     tickCurve: useSeries("sparring_ticks_total", { by: "", reduce: "rate", window_s: CHART_S }, LISTS_S),
     returnCurve: useSeries("sparring_episode_return", { ...train, window_s: CHART_S }, LISTS_S),
   };
@@ -50,9 +52,10 @@ function figures(node, told) {
   const ticks = valueOf(told.ticks, "sum");
   return [
     ["Open sessions", count(sessionsOf(told)), null, "sessions"],
-    ["Ticks", rate(valueOf(told.rates, "rate"), "ticks"), `${count(ticks)} since the start`, "ticks"],
+    ["Ticks", rate(valueOf(told.rates, "rate")), `${count(ticks)} in all`, "ticks"],
     ["Sessions started", count(valueOf(told.starts, "sum")), null, "starts"],
-    ["Mean return", number(valueOf(told.returns, "mean")), "training, the last minute", "return"],
+    ["Mean return", number(valueOf(told.returns, "mean")), "training, last minute", "return"],
+    ["Answers", seconds(valueOf(told.answers, "p99")), "p99, last minute", "answers"],
     ["Replicas", count(node.replicas.length + node.silent.length), node.silent.length > 0 ? `${node.silent.length} silent` : "all answer", "replicas"],
     ["Alarms", html`<a href="#/alarms">${count(alarms.length)}</a>`, alarms[0]?.what ?? "none", "alarms"],
   ];
@@ -74,9 +77,9 @@ function figuresOf(part, told, node, weights) {
     case "model":
       return modelFigures(part.name, node, weights);
     case "buffer":
-      return node === null ? [] : [["links", count(node.replicas.reduce((sum, one) => sum + (one.buffer_links[part.name] ?? 0), 0))]];
+      return [["rows", count(valueOf(told.rows, "total", { buffer: part.name }))]];
     case "trainer":
-      return [["updates", count(valueOf(told.updates, "count", { trainer: part.name }))]];
+      return [["updates", count(valueOf(told.updates, "sum", { trainer: part.name }))]];
     case "weights":
       return weights === null ? [] : [["versions", count(Object.values(weights.models).reduce((sum, one) => sum + one.versions.length, 0))]];
     default:

@@ -33,7 +33,7 @@ const COLUMNS = [
   { title: "Lasted", cell: (one) => seconds(one.seconds), right: true },
   { title: "Return", cell: (one) => number(one.returned), right: true },
   { title: "Errors", cell: (one) => count(one.errors), right: true },
-  { title: "Versions", cell: (one) => one.versions.join(", ") },
+  { title: "Versions", cell: (one) => (one.versions.length < 2 ? one.versions.join() : `${one.versions[0]} to ${one.versions.at(-1)}`) },
 ];
 
 /** Has the next games of an agent recorded, for who gave a key. */

@@ -64,14 +64,14 @@ def test_the_overview_shows_the_parts_of_the_config_with_the_figures_of_the_node
         expect(page.locator("[data-figure=sessions]")).to_have_text("60")
         expect(page.locator("[data-figure=starts]")).to_have_text("1")
         expect(page.locator("[data-figure=return]")).to_have_text("120.5")
-        expect(page.get_by_text("5,120 since the start")).to_be_visible()
+        expect(page.get_by_text("5,120 in all")).to_be_visible()
         expect(page.locator("[data-part-figure='trainer:main updates']")).to_have_text("19")
         expect(page.locator("[data-part-figure='model:main plays']")).to_have_text("1.7")
         node.sessions.clear()
         node.play(80, 121.5)
         expect(page.locator("[data-figure=sessions]")).to_have_text("0")
         expect(page.locator("[data-figure=return]")).to_have_text("121")
-        expect(page.get_by_text("5,200 since the start")).to_be_visible()
+        expect(page.get_by_text("5,200 in all")).to_be_visible()
 
 
 def test_the_learning_view_draws_what_trainers_tell(browser: Browser, node: Node) -> None:
