@@ -59,8 +59,8 @@ class WebFiles:
     """Answers who asks for the console's page or one of its files; they hold nothing of the trial."""
 
     def __init__(self) -> None:
-        self._kept: dict[str, WebFile] | None = None
-        """By name, from the first request on."""
+        """Reads them: later would keep games waiting."""
+        self._files = _read()
 
     def page(self, request: HttpRequest) -> HttpReply:
         """Returns the page; 304 where the browser has it."""
@@ -79,10 +79,10 @@ class WebFiles:
 
     def names(self) -> list[str]:
         """Returns the names of all files."""
-        return sorted(self._all())
+        return sorted(self._files)
 
     def _reply(self, name: str, request: HttpRequest) -> HttpReply:
-        found = self._all().get(name)
+        found = self._files.get(name)
         if found is None:
             allowed = ", ".join(FILES + name for name in self.names())
             raise NotFoundError(f"{FILES}{name[:200]} is not a file of the console; allowed are {CONSOLE}, {allowed}")
@@ -92,11 +92,6 @@ class WebFiles:
         body, encoding = deflate(found.body, request.fields.get("accept-encoding", ""))
         packed = () if encoding is None else ((b"Content-Encoding", encoding.encode()),)
         return HttpReply(200, body, found.kind, (*headers, (b"Vary", b"Accept-Encoding"), *packed))
-
-    def _all(self) -> dict[str, WebFile]:
-        if self._kept is None:
-            self._kept = _read()
-        return self._kept
 
 
 def _read() -> dict[str, WebFile]:
