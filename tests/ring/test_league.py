@@ -214,6 +214,23 @@ def test_one_session_may_play_all_seats_of_a_match(cluster: Cluster) -> None:
         assert {"main", "main:1"} <= met
 
 
+def test_a_deployed_service_serves_the_frozen_players_of_a_league_that_was_trained(cluster: Cluster) -> None:
+    both = [
+        f"{section}.enable=both"
+        for section in ("league", "trainers.main", "trainers.exploiter", "buffers.rollouts", "buffers.exploits")
+    ]
+    with League(cluster, "live", *DUELS, *both) as service:
+        frozen = service.freeze(service.publish(1))
+    with League(cluster, "live", *DUELS, *both, "run.mode=deploy") as service:
+        found = service.http.get("/league/opponent", params={"level": 1.0}).json()
+        assert (found["player"], found["agent"]) == ("main:1", "player")
+        start = {"model_version": found["model_version"]}
+        assert step(service.http, "human-agent-player", "start", start, purpose="play").status_code == 200
+        answer = step(service.http, "human-agent-player", "tick", {"observation": [0.0] * 6})
+        assert answer.headers["policy_version"] == str(frozen.version)
+        assert service.standing().open_matches == 0  # Live games are no matches.
+
+
 @contextmanager
 def trained(service: League, home: Path, agents: tuple[str, ...], trainers: tuple[str, ...]) -> Iterator[None]:
     """Plays, trains and keeps the league for as long as the block runs."""
