@@ -8,7 +8,7 @@ from collections.abc import Callable
 from ray.exceptions import RayError
 
 from app.metrics.here import PROCESS
-from app.metrics.registry import Part, Registry
+from app.metrics.registry import Registry
 from app.metrics.reports import ReplicaReport
 from app.stores.metrics import Episode, Metrics
 
@@ -87,7 +87,7 @@ class Reporter:
         now = Counter(self._counts)
         growth = now - self._sent
         episodes, self._episodes = self._episodes, []
-        parts: list[Part] = self._registry.growth() if measured else []
+        parts = self._registry.growth() if measured else []
         if not growth and not episodes and not parts:
             return
         try:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from app.metrics import names
 from app.metrics.metric import Metric
 from app.metrics.prometheus import Sample
-from app.metrics.registry import Part
+from app.metrics.series import Part
 from app.metrics.summary import Summary
 
 RANKS: Final = (0.5, 0.9, 0.99)

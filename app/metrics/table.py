@@ -9,7 +9,8 @@ from app.errors import NotFoundError
 from app.metrics.group import Group
 from app.metrics.metric import Labels, Metric, labels_of
 from app.metrics.query import USUAL, MetricQuery, checked
-from app.metrics.registry import SERIES_MAX, Part, shown
+from app.metrics.registry import SERIES_MAX
+from app.metrics.series import Part, shown
 from app.metrics.summary import Summary
 from app.metrics.track import Moment, Track
 

@@ -14,8 +14,9 @@ from app.metrics import names
 from app.metrics.documents import document_of
 from app.metrics.metric import Metric, labels_of
 from app.metrics.query import MetricQuery
-from app.metrics.registry import SERIES_MAX, Part
+from app.metrics.registry import SERIES_MAX
 from app.metrics.reports import ReplicaReport, replica_samples
+from app.metrics.series import Part
 from app.metrics.table import TRAINER, SeriesTable
 from app.stores.host import StoreHandle
 from app.types import Purpose

@@ -11,7 +11,8 @@ from ray.exceptions import RayError
 
 from app.errors import ServiceNotFoundError
 from app.metrics.here import PROCESS
-from app.metrics.registry import Part, Registry
+from app.metrics.registry import Registry
+from app.metrics.series import Part
 from app.stores.host import StoreHandle, find_host
 from app.stores.metrics import Metrics
 from app.stores.names import STORES

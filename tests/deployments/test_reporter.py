@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, cast
 import pytest
 from ray.exceptions import RayActorError
 
-from app.metrics.registry import Part, Registry
+from app.metrics.registry import Registry
+from app.metrics.series import Part
 from app.stores.metrics import Episode
 from app.types import Purpose
 from deployments import reporter as module

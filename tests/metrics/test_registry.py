@@ -5,7 +5,8 @@ import tracemalloc
 import pytest
 
 from app.metrics import names
-from app.metrics.registry import LABELS_MAX, NAME_CHARACTERS_MAX, PENDING_MAX, Registry
+from app.metrics.registry import LABELS_MAX, NAME_CHARACTERS_MAX, Registry
+from app.metrics.series import PENDING_MAX
 from app.metrics.table import SeriesTable
 
 

@@ -5,7 +5,8 @@ import pytest
 from ray.exceptions import RayActorError
 
 from app.metrics import names
-from app.metrics.registry import Part, Registry
+from app.metrics.registry import Registry
+from app.metrics.series import Part
 from app.stores import telling as module
 from app.stores.metrics import MetricStore
 from app.stores.telling import Measured, tell_for_ever
