@@ -47,6 +47,8 @@ class Recording(Unroll):
 
     def reward(self, reward: Amount) -> None:
         """Completes the pending row; of a game that nobody has asked for the oldest ones leave."""
+        if self._pending is None:
+            return
         super().reward(reward)
         if self._log.why is None and len(self._rows) > (self._log.keep_ticks or 0):
             self._places.pop(self._rows.pop(0).tick, None)
