@@ -2,7 +2,7 @@
 
 import json
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Annotated, Final
@@ -63,6 +63,7 @@ def replay(
     if list_:
         _list(file, as_json=json_)
         return
+    _check_alone(against, [run, gif, mp4])
     if against is not None and to_test is None and html is None:
         show_against(file, against, config, set_ or [], episode=episode, session=session, as_json=json_)
         return
@@ -77,6 +78,16 @@ def replay(
     written += [] if to_test is None else [_tested(found, to_test, config, against or CHAMPION, set_ or [])]
     for facts in written or [{"renders": list(renders), "steps": len(found.steps)}]:
         _tell(facts | _named(found), as_json=json_)
+
+
+def _check_alone(against: str | None, others: Sequence[object]) -> None:
+    """Does nothing where a comparison is asked for without a film.
+
+    Raises:
+      RecordingError: Both are.
+    """
+    if against is not None and any(one is not None for one in others):
+        raise RecordingError("--against is given with a film or --run; allowed is --against alone, with --html or with --to-test")
 
 
 def _films(

@@ -45,7 +45,7 @@ def test_every_command_does_what_the_page_says(tmp_path: Path, monkeypatch: pyte
     cli = typer.Typer()
     cli.command()(replay)
     found = commands()
-    assert len(found) == 3
+    assert len(found) == 4
     for words in found:
         assert words[:2] == ["sparring", "replay"]
         given = [str(folder) if word == FOLDER else word for word in words[2:]]

@@ -51,6 +51,7 @@ async def test_a_session_is_found_in_a_folder_and_drawn_by_a_named_render(
         ({"html": Path("x"), "render": "sky"}, "render is 'sky'; of this game there are observation, payloads"),
         ({"html": Path("x"), "render": "no.such:thing"}, "cannot import 'no.such'"),
         ({"episode": 0, "session": "a"}, "allowed is one of them"),
+        ({"gif": Path("x.gif"), "against": "champion"}, "allowed is --against alone, with --html or with --to-test"),
         ({"gif": Path("x.gif"), "render": "payloads"}, "gives HTML, which is no film"),
     ],
 )
