@@ -52,6 +52,8 @@ def _user_code(config: ExperimentConfig) -> "Iterator[tuple[str, str]]":
     """Yields the place and the import path of all code that a config names."""
     yield from ((f"models.{name}.factory", model.factory) for name, model in config.models.items())
     yield from ((f"agents.{name}.factory", agent.factory) for name, agent in config.agents.items())
+    for name, agent in config.agents.items():
+        yield from ((f"agents.{name}.renders.{render}", path) for render, path in agent.renders.items())
     for name, source in config.sources.items():
         if isinstance(source, FactorySource):
             yield f"sources.{name}.factory", source.factory
