@@ -87,7 +87,9 @@ def _check_alone(against: str | None, others: Sequence[object]) -> None:
       RecordingError: Both are.
     """
     if against is not None and any(one is not None for one in others):
-        raise RecordingError("--against is given with a film or --run; allowed is --against alone, with --html or with --to-test")
+        raise RecordingError(
+            "--against is given with a film or --run; allowed is --against alone, with --html or with --to-test"
+        )
 
 
 def _films(
