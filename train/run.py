@@ -21,9 +21,10 @@ from train.beginning import move_aside, plan
 from train.data import OwnStreams
 from train.env import missing_env, spare_watcher
 from train.inputs import open_input
-from train.loop import LoopArgs, run_worker
+from train.loop import run_worker
 from train.saving import SavingArgs
 from train.teachers import find_teachers
+from train.worker import LoopArgs
 
 
 class TrainingRun:
