@@ -30,6 +30,8 @@ from train.session import TrainingSession
 LOOK_S: Final = 0.5
 """Seconds between two looks whether training has ended."""
 
+_log = logging.getLogger("train.main")  # The module's own name is __main__, whose lines nobody asks for.
+
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Trains until the trainer ends or is told to, and returns the exit code."""
@@ -87,7 +89,7 @@ def train(config: ExperimentConfig, *, restore: str | None) -> None:
             )
         succeeded = True
     except SparringError as error:
-        tell(__name__, f"training failed: {error}", error)  # Whoever waits for this command reads it from its end.
+        tell(_log.name, f"training failed: {error}", error)  # Whoever waits for this command reads it from its end.
         raise
     finally:
         session.close(succeeded=succeeded)
