@@ -108,7 +108,7 @@ def write_test(episode: Episode, folder: Path, config: Path, model: str, overrid
 def _difference(again: Again) -> str | None:
     """Returns how a step is answered otherwise; None where it is not, or where nobody was answered then."""
     step = again.step
-    if step.event == "end" or (step.error is not None and step.output is None and not _is_code(step.error)):
+    if step.event == "end" or (step.error is not None and not _is_code(step.error)):  # Its time was up, say.
         return None
     was_error, is_error = _code(step.error if step.output is None else None), _code(again.error)
     if was_error != is_error:

@@ -13,6 +13,8 @@ from app.models.module import build_module, hash_of, to_arrays
 from app.models.saved import SavedModel, write_model
 from app.recordings.index import find_session
 from app.recordings.reading import read_episode
+from app.types import StepKind
+from tests.agents.test_recorded_agent import Late
 from tests.recordings.played import LOGITS, Service, write_games
 from train.regression import differences, write_test
 from train.replay_commands import replay
@@ -78,6 +80,14 @@ async def test_an_error_that_was_told_is_part_of_the_game(config: Path, tmp_path
     await service.stop(2)
     path = service.write(tmp_path / "game.parquet")
     assert in_process(differences, path, config, "untrained") == []
+
+
+async def test_an_answer_whose_time_was_up_is_not_asked_for_again(config: Path, tmp_path: Path) -> None:
+    service = Service(agent=Late)
+    await service.start()
+    await service.step(StepKind.TICK, "g-agent-player", {}, deadline_ms=1.0)
+    await service.stop(1)
+    assert in_process(differences, service.write(tmp_path / "game.parquet"), config, "untrained") == []
 
 
 async def test_the_command_writes_a_test_that_passes_and_fails_with_another_model(
