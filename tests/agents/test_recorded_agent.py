@@ -146,3 +146,17 @@ async def test_a_game_goes_on_in_another_replica_with_what_was_noted() -> None:
     (played,) = second.played
     assert [entry.seq for entry in played.entries] == [0, 1, 2, 3, 4]
     assert [row.reward for entry in played.entries for row in entry.rows] == [1.0, 2.0, 3.0, 0.0]
+
+
+async def test_a_long_game_that_nobody_asks_for_holds_no_more_than_a_short_one() -> None:
+    service = Service(keep=None, keep_ticks=5)
+    await service.start()
+    sizes: list[tuple[int, int]] = []
+    for _ in range(2):
+        for _ in range(100):
+            await service.tick(1)
+        state = pack(service.table.sessions["g-agent-player"].agent.state_dict())
+        sizes.append((service.memory.used_bytes, len(state)))
+    (held, written), (later_held, later_written) = sizes
+    assert later_held == held > 0
+    assert later_written - written < 100  # Numbers have more digits, nothing else.

@@ -1,10 +1,14 @@
 """Private fields never reach the disk."""
 
+from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import orjson
 import pytest
 from google.protobuf import descriptor_pb2
+from hypothesis import given
+from hypothesis import strategies as st
 from pyarrow import parquet
 
 from app.games.arena.agents import ArenaAgent
@@ -110,3 +114,30 @@ async def test_a_file_holds_nothing_private(tmp_path: Path) -> None:
 def test_an_error_keeps_its_code_alone() -> None:
     assert Privacy(["a"]).error("bad_payload: a is 'Ann'") == "bad_payload"
     assert Privacy().error("bad_payload: a is 'Ann'") == "bad_payload: a is 'Ann'"
+
+
+NAMES = st.sampled_from(["a", "b", "c"])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers(-5, 5) | st.text(max_size=3),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=12,
+)
+
+
+@given(VALUES, st.lists(NAMES, min_size=1, max_size=3))
+def test_no_way_along_a_removed_path_finds_anything(value: object, path: list[str]) -> None:
+    assert list(reached(changed(Privacy([".".join(path)]), value), path)) == []
+    hashed = list(reached(changed(Privacy(hashed=[".".join(path)], key=b"k"), value), path))
+    assert len(hashed) == len(list(reached(value, path)))
+    assert all(isinstance(one, str) and len(one) == 32 for one in hashed)
+
+
+def reached(value: Any, path: list[str]) -> Iterator[Any]:
+    """Yields what a path leads to, through lists."""
+    if isinstance(value, list):
+        for item in value:
+            yield from reached(item, path)
+    elif not path:
+        yield value
+    elif isinstance(value, dict) and path[0] in value:
+        yield from reached(value[path[0]], path[1:]) if len(path) > 1 else [value[path[0]]]
