@@ -3,94 +3,20 @@
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, fields
-from enum import StrEnum
 from typing import Any, Final, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
+from app.agents.game_entries import About, Entry, Event, Played, entry_of, entry_tree
 from app.agents.unroll import Row
 from app.models.question import Decision, Question
 from app.seeding import Draws
-from app.types import Purpose, RowKind, SessionId
+from app.types import RowKind
 from app.wire.trees import Tree
 
+__all__ = ["About", "Entry", "Event", "GameLog", "Memory", "Played"]
+
 MIB: Final = 2**20
-ENTRY_BYTES: Final = 1_000
-"""Memory of an entry besides what came; a guess is enough, since it bounds and does not count."""
-
-
-class Event(StrEnum):
-    """What a line of a recording tells of."""
-
-    START = "start"
-    TICK = "tick"
-    STOP = "stop"
-    """The game core ended the episode."""
-    END = "end"
-    """The service ended it."""
-    ROW = "row"
-    """A further row to learn from of the tick beside it."""
-
-
-@dataclass(frozen=True, slots=True)
-class About:
-    """What is the same for all of a session."""
-
-    session: SessionId
-    game: str
-    agent: str
-    purpose: Purpose
-    seed: int
-    """Of the session's random numbers."""
-
-
-@dataclass(slots=True)
-class Entry:
-    """One step of a session."""
-
-    event: str
-    seq: int
-    """Steps that the session had answered with it; 0 is the start."""
-    at_s: float
-    """When it came, in seconds since 1970."""
-    draws: int
-    """Random numbers that the session had drawn before it."""
-    input: bytes | None = None
-    """What came, after differences are applied; None where nothing did, or bodies are not recorded."""
-    output: bytes | None = None
-    error: str | None = None
-    """What went wrong in its place."""
-    cause: str | None = None
-    """Why the episode is over, at its end."""
-    version: str | None = None
-    """Weights behind the answer."""
-    agent_ms: float = 0.0
-    """Time in the agent, the model's within."""
-    model_ms: float = 0.0
-    """Time until the model had decided, queues within."""
-    rows: list[Row] = field(default_factory=list)
-    """Rows to learn from that were decided or ended here, in order."""
-    decided: Row | None = None
-    """What the model decided last, as a row from which nobody learns."""
-    dist_inputs: list[NDArray[np.float32]] | None = None
-    """What that decision was drawn from, by the action's leaves."""
-
-    @property
-    def size(self) -> int:
-        """Bytes that it takes, about: observation and answer are taken to be as large as what came."""
-        return ENTRY_BYTES + 2 * len(self.input or b"")
-
-
-@dataclass(frozen=True, slots=True)
-class Played:
-    """A session, or a part of a long one, as it is handed to be written."""
-
-    about: About
-    why: str
-    """What it is recorded for: ``every``, ``asked``, or an alarm's words."""
-    entries: list[Entry]
 
 
 class Memory:
@@ -223,7 +149,7 @@ class GameLog:
 
     def state_dict(self) -> Tree:
         """Returns what goes on with the session in another replica."""
-        entries: Tree = [_written(entry) for entry in self._entries]
+        entries: Tree = [entry_tree(entry) for entry in self._entries]
         return {"why": self.why, "first": self._first, "answered": self._answered, "entries": entries}
 
     def load_state_dict(self, state: Tree) -> None:
@@ -233,7 +159,7 @@ class GameLog:
         self.active = self.active or self.why is not None
         self._first, self._answered = held["first"], held["answered"]
         for values in held["entries"]:
-            self._entries.append(_read(values))
+            self._entries.append(entry_of(values))
             if self.why is None:
                 self._hold(self._entries[-1].size)
 
@@ -267,17 +193,3 @@ class GameLog:
         self._hand_over(len(self._entries))
         self._first -= 1  # The row's own entry had no place.
         self._entries.append(now)
-
-
-def _written(entry: Entry) -> Tree:
-    """Returns the fields of an entry; rows are tuples."""
-    values = {name.name: getattr(entry, name.name) for name in fields(Entry)}
-    plain = values | {"rows": [tuple(row) for row in entry.rows]}
-    return cast("Tree", plain | {"decided": None if entry.decided is None else tuple(entry.decided)})
-
-
-def _read(values: dict[str, Any]) -> Entry:
-    """Returns the entry of ``_written``."""
-    decided = values["decided"]
-    rows = [Row(*row) for row in values["rows"]]
-    return Entry(**values | {"rows": rows, "decided": None if decided is None else Row(*decided)})
