@@ -9,8 +9,8 @@ from PIL import Image as Pillow
 
 from app.errors import RecordingError
 from app.recordings.reading import Episode
+from app.render.document import checked
 from app.render.frame import Image, Render, frames
-from app.render.player import checked
 
 MS: Final = 1000
 GIF_TICK_MS: Final = 10

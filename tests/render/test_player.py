@@ -66,7 +66,7 @@ async def test_each_different_picture_is_held_once(episode: Episode) -> None:
 async def test_a_long_game_shows_every_nth_tick_and_counts_the_rewards_between(
     episode: Episode, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("app.render.player.FRAMES_MAX", 2)
+    monkeypatch.setattr("app.render.document.FRAMES_MAX", 2)
     data = document(player_html(episode))
     assert [frame["seq"] for frame in data["frames"]] == [1, 3]
     assert data["returns"] == [0, 3]
