@@ -94,8 +94,9 @@ class ActorReplica:
         show, show_here = self._overseer.show, self._overseer.show_here
         largest = max_body_bytes(self._config)
         self._slow_ticks = self._opened_slow_ticks()
-        step = self._plane.step if self._slow_ticks is None else self._slow_ticks.watched(self._plane.step)
-        self._service = StepService(step, show, show_here, largest, self._agents.counts)
+        if self._slow_ticks is not None:
+            self._plane.watch(self._slow_ticks.watched)
+        self._service = StepService(self._plane.step, show, show_here, largest, self._agents.counts)
         direct = await open_port(self._config, self._service, 0, shared=False)
         watched = Watched(
             args.config, self._plane, self._agents, self._keeper, lambda: self._ports, lambda: self._tasks

@@ -23,7 +23,7 @@ from deployments.members import Members
 from deployments.recovery import Recovery
 from deployments.saver import Saver
 from deployments.secret import same_secret
-from deployments.steps import StepService
+from deployments.steps import Step, StepService
 
 if TYPE_CHECKING:
     from app.stores.directory import Found
@@ -71,6 +71,7 @@ class GamePlane:
         self.table = SessionTable(
             make_agent, limits, purpose, mint, clock, counts, self._claim, self.saver, self._keeper, times
         )
+        self._answer: Step = self.table.step
         self.links = Links(secret)
         self.members = Members(trial.directory, own, port, self.table)
         self.members.rejoined = self._save_again
@@ -78,6 +79,14 @@ class GamePlane:
         self._recovery = Recovery(self.table, self.members, snapshots, counts)
         self._hand_over = HandOver(self.table, self.members, self.links, counts)
         self._forwarding = Forwarding(self.table, self.step_here, self.members, self.links, self._recovery)
+
+    def watch(self, watched: Callable[[Step], Step]) -> None:
+        """Has steps of games that are held here answered through another function.
+
+        Args:
+          watched: Makes that function of the one that answers now.
+        """
+        self._answer = watched(self._answer)
 
     async def step(self, request: StepRequest) -> StepReply:
         """Returns the answer to a step from outside, wherever its game is held.
@@ -100,7 +109,7 @@ class GamePlane:
           GameElsewhereError: The game is held by another replica.
           StepError: The step cannot be answered.
         """
-        reply = await self.table.step(request)
+        reply = await self._answer(request)
         return reply._replace(endpoint=self.members.own.endpoint) if request.kind is StepKind.START else reply
 
     async def answer_peer(self, service: StepService, request: HttpRequest) -> HttpReply:
