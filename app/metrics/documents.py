@@ -83,10 +83,10 @@ def _distribution(metric: Metric, labels: Mapping[str, str], document: Mapping[s
     for bound, count in zip((*metric.bounds, math.inf), document.get("buckets", ()), strict=False):
         below += count
         text = "+Inf" if math.isinf(bound) else f"{bound:g}"
-        yield Sample(metric, {**labels, "le": text}, below, "_bucket")
+        yield Sample(metric, labels, below, "_bucket", ("le", text))
     for rank, value in zip(RANKS, document.get("quantiles", ()), strict=False):
         if value is not None:
-            yield Sample(metric, {**labels, "quantile": f"{rank:g}"}, value)
+            yield Sample(metric, labels, value, "", ("quantile", f"{rank:g}"))
     yield Sample(metric, labels, document["sum"], "_sum")
     yield Sample(metric, labels, document["count"], "_count")
 

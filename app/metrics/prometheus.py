@@ -1,7 +1,7 @@
 """Samples as the text that Prometheus reads (exposition format 0.0.4)."""
 
 import math
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from app.metrics.metric import Metric
@@ -18,6 +18,8 @@ class Sample(NamedTuple):
     value: float
     suffix: str = ""
     """Behind the metric's name, such as ``_sum``."""
+    last: tuple[str, str] | None = None
+    """One more label, behind the others: that of a bucket or a quantile."""
 
 
 _ORDER: Final = {metric.name: place for place, metric in enumerate(METRICS)}
@@ -32,13 +34,19 @@ def exposition(samples: Iterable[Sample]) -> bytes:
     for name in sorted(families, key=_ORDER.__getitem__):
         metric = families[name][0].metric
         lines += [f"# HELP {name} {_escaped_help(metric.help)}", f"# TYPE {name} {_type(metric)}"]
-        lines += [_line(sample) for sample in families[name]]
+        lines += _lines(families[name])
     return "".join(f"{line}\n" for line in lines).encode()
 
 
-def _line(sample: Sample) -> str:
-    labels = ",".join(f'{name}="{_escaped_value(value)}"' for name, value in sample.labels.items())
-    return f"{sample.metric.name}{sample.suffix}{{{labels}}} {_number(sample.value)}"
+def _lines(samples: Sequence[Sample]) -> Iterator[str]:
+    """Returns a line of each; the labels that neighbours share are written once."""
+    shared: Mapping[str, str] | None = None
+    text = ""
+    for metric, labels, value, suffix, last in samples:
+        if labels is not shared:
+            shared, text = labels, ",".join([f'{name}="{_escaped_value(label)}"' for name, label in labels.items()])
+        own = text if last is None else f'{text}{"," if text else ""}{last[0]}="{last[1]}"'
+        yield f"{metric.name}{suffix}{{{own}}} {_number(value)}"
 
 
 def _type(metric: Metric) -> str:

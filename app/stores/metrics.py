@@ -169,9 +169,9 @@ class MetricStore:
         """Takes what a replica says of itself."""
         self._heard[replica.replica] = (self._clock(), replica)
         now_s = self._unix_clock()
-        for metric, labels, value, _ in replica_samples(replica):
-            if metric.kind == "gauge":  # Its counters come as growth.
-                self._series.add(metric, labels, value, now_s)
+        for sample in replica_samples(replica):
+            if sample.metric.kind == "gauge":  # Its counters come as growth.
+                self._series.add(sample.metric, sample.labels, sample.value, now_s)
 
     async def forget(self, replica: str) -> None:
         """Forgets a replica that has ended."""

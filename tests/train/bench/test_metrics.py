@@ -1,5 +1,6 @@
 """What ``bench metrics`` measures and says."""
 
+import gc
 import json
 from dataclasses import replace
 
@@ -22,7 +23,12 @@ def test_calls_merge_and_scrape_are_measured() -> None:
 
 
 def test_ten_thousand_series_are_scraped_within_a_second_of_cpu_time() -> None:
-    assert scrape_s(10_000) < 1.0
+    gc.collect()
+    gc.freeze()  # What other tests have left behind would be looked through again and again.
+    try:
+        assert scrape_s(10_000) < 1.0
+    finally:
+        gc.unfreeze()
 
 
 def test_a_service_without_latencies_is_another_trial_and_otherwise_the_same() -> None:
