@@ -15,10 +15,11 @@ const CHART_S = 300; // Seconds of the charts.
 export function Overview() {
   const ring = useFeed(address("ring"), RARE_S);
   const weights = useFeed(address("weights"), LISTS_S);
+  const checks = useFeed(address("alarms"), LISTS_S);
   const node = useNode();
   const told = useTold();
   return html`
-    <${Answer} feed=${node}>${(data) => html`<${Figures} figures=${figures(data, told)} />`}<//>
+    <${Answer} feed=${node}>${(data) => html`<${Figures} figures=${figures(data, told, checks.data?.alarms ?? [])} />`}<//>
     <${Section} title="The ring">
       <${Answer} feed=${ring}>
         ${(data) => html`<${Ring} ring=${data} figureOf=${(part) => figuresOf(part, told, node.data, weights.data)} />`}
@@ -47,8 +48,8 @@ function useTold() {
   };
 }
 
-function figures(node, told) {
-  const alarms = alarmsOf(node);
+function figures(node, told, checks) {
+  const alarms = [...alarmsOf(node), ...checks.map((one) => ({ what: one.message }))];
   const ticks = valueOf(told.ticks, "sum");
   return [
     ["Open sessions", count(sessionsOf(told)), null, "sessions"],
