@@ -11,6 +11,7 @@ from ray.exceptions import RayActorError
 
 from app.agents.agent import Agent, AgentContext
 from app.agents.league_agent import LeagueAgent
+from app.agents.match_agent import MatchAgent
 from app.agents.random_agent import RandomAgent
 from app.config.active import active
 from app.config.load import load
@@ -22,7 +23,7 @@ from app.seeding import Draws
 from app.sessions.blackboard import Board
 from app.sessions.game import Game
 from app.sessions.session import EndCause, SessionAgent
-from app.types import Purpose
+from app.types import Purpose, SessionId
 from app.wire.payload import Payload
 from deployments import league as module
 from deployments.league import Part, ReplicaLeague
@@ -85,14 +86,16 @@ def replica(client: Client, *changes: str) -> tuple[ReplicaLeague, Counter[str]]
     return ReplicaLeague(config, config.league, cast("LeagueClient", client), counts), counts
 
 
-def seated(league: ReplicaLeague, session: str, name: str = "player") -> tuple[LeagueAgent, list[tuple[str, Part]]]:
+def seated(
+    league: ReplicaLeague, session: str, name: str = "player"
+) -> tuple[LeagueAgent | MatchAgent, list[tuple[str, Part]]]:
     """Returns the agent of a session, and who will have played there in which part."""
     played: list[tuple[str, Part]] = []
 
-    def play(plays: str, part: Part) -> SessionAgent:
+    def play(plays: str, its: SessionId, part: Part) -> SessionAgent:
         played.append((plays, part))
         context = AgentContext(
-            session=session, purpose=Purpose.TRAIN, rng=Draws(0), model=None, unroll=None,
+            session=its, purpose=Purpose.TRAIN, rng=Draws(0), model=None, unroll=None,
             report=lambda returned, _: part.note(returned), board=Board(Game("g"), session, 1.0),
         )  # fmt: skip
         return Player(context)
