@@ -7,8 +7,10 @@ from pathlib import Path
 
 import pytest
 import typer
+import yaml
 from typer.testing import CliRunner
 
+from app.config.recording import RecordConfig
 from app.recordings.reading import read_episode
 from app.render.player import player_html
 from tests.recordings.played import Service
@@ -54,6 +56,14 @@ def test_every_command_does_what_the_page_says(tmp_path: Path, monkeypatch: pyte
     assert "cart" in Path("game.html").read_text(encoding="utf-8")
     assert Path("game.gif").stat().st_size > 0
     assert Path("tests/regressions/test_g0_agent_player.py").is_file()
+
+
+def test_all_keys_are_told_and_its_config_is_one() -> None:
+    page = PAGE.read_text(encoding="utf-8")
+    keys = set(re.findall(r"^\| (`\w+`(?:, `\w+`)*) \|", page, re.MULTILINE))
+    assert RecordConfig.model_fields.keys() <= {key for cell in keys for key in re.findall(r"\w+", cell)}
+    first, *_ = re.findall(r"```yaml\n(.*?)```", page, re.DOTALL)
+    RecordConfig.model_validate(yaml.safe_load(first)["agents"]["player"]["record"])
 
 
 def test_the_render_of_the_page_draws_and_its_python_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
