@@ -84,9 +84,7 @@ def train(config: ExperimentConfig, *, restore: str | None) -> None:
             if stop.is_set():
                 session.stop()
         for model, number in session.promote(session.pin()).items():
-            logging.getLogger(__name__).info(
-                "registered version %d of %s as the %s", number, model, config.tracking.alias
-            )
+            _log.info("registered version %d of %s as the %s", number, model, config.tracking.alias)
         succeeded = True
     except SparringError as error:
         tell(_log.name, f"training failed: {error}", error)  # Whoever waits for this command reads it from its end.
