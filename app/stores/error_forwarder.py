@@ -24,8 +24,8 @@ TRY_AGAIN_S: Final = 1.0
 """Seconds after which a store that does not answer is tried again."""
 SEND_S: Final = 5.0
 """Longest wait for the store."""
-CLOSE_S: Final = 2.0
-"""Longest wait for the last entries."""
+CLOSE_S: Final = SEND_S + 3.0
+"""Longest wait for the last entries: a call that is under way when Ray ends takes the whole process with it."""
 
 Send = Callable[[Sequence[Entry]], None]
 """Takes entries to the store, or raises ``RayError``, ``TimeoutError`` or ``ServiceNotFoundError``."""

@@ -86,6 +86,10 @@ def test_closing_against_a_store_that_is_gone_ends() -> None:
     assert not forwarder._thread.is_alive()
 
 
+def test_closing_outlasts_a_call_that_is_under_way() -> None:
+    assert error_forwarder.CLOSE_S > error_forwarder.SEND_S  # Ray ends right after, and would end the process with it.
+
+
 def test_rays_own_lines_are_passed_over() -> None:
     store = Store()
     forwarder = ErrorForwarder(SOURCE, store)

@@ -71,6 +71,9 @@ class Cluster:
         """Ends Ray and every process that it started, and leaves all others of this process alone."""
         import ray  # noqa: PLC0415
 
+        from app.stores.error_forwarder import end_watching  # noqa: PLC0415  # As above.
+
+        end_watching()
         ours = [process for root in self._processes for process in (root, *_below(root))]
         if self._processes and ray.is_initialized():
             ray.shutdown()
