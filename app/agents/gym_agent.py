@@ -1,10 +1,11 @@
 """Agent for games that speak observation in, action out."""
 
+import math
 from typing import Any, Final, cast
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import BaseModel, ConfigDict, field_validator
+from pydantic import BaseModel, ConfigDict, Field, field_validator
 
 from app.agents.agent import Agent, AgentContext, version_of_text, version_text
 from app.agents.json_arrays import everything_allowed, read_mask, read_observation, write_action
@@ -23,6 +24,10 @@ UNKNOWN_TICKS: Final = 2**20
 """Numbers left free where nobody knows how many ticks are missing: more than a game has between two snapshots."""
 
 
+TEMPERATURE: Final = "temperature"
+"""Hyperparameter of a league's learning period that says how actions are drawn."""
+
+
 class GymOptions(BaseModel):
     """What a start may carry."""
 
@@ -33,6 +38,9 @@ class GymOptions(BaseModel):
     greedy: bool | None = None
     """Whether the most probable action is taken; None: in an evaluated game, and where randomness would serve learning
     alone also in one that is but played."""
+    temperature: float | None = Field(None, gt=0, allow_inf_nan=False)
+    """Actions are drawn with each probability to the power of 1 / temperature: below 1 more of the likely ones, above 1
+    of the others; None: that of the league's learning period, else 1. Greedy games know none."""
 
     @field_validator("model_version")
     @classmethod
@@ -49,7 +57,8 @@ class GymAgent(Agent):
     and the mask is optional; the answer is ``{"action": a}``. Observation, mask and action are lists and numbers, in
     objects where the model has names for its parts. Where it names rewards, ``r`` is an object with a number for each,
     or a plain 0. A stop is ``{"observation": final, "reward": r, "terminated": bool, "truncated": bool}``, and it may
-    hold the mask of the final observation. A start may carry ``{"model_version": "1.57", "greedy": true}``.
+    hold the mask of the final observation. A start may carry ``{"model_version": "1.57",
+    "greedy": true, "temperature": 0.5}``, each optional.
     """
 
     options = GymOptions
@@ -58,7 +67,7 @@ class GymAgent(Agent):
         """Makes the agent of one session.
 
         Raises:
-          SparringError: The config gives the agent no model.
+          SparringError: The config gives the agent no model, or the league's period a temperature that is none.
         """
         super().__init__(context)
         if context.model is None:
@@ -68,6 +77,9 @@ class GymAgent(Agent):
         self._pinned: Version | None = None
         explores = any(leaf.explores for leaf in self._spec.actions.leaves)
         self._greedy = context.purpose is Purpose.EVALUATE or (explores and context.purpose is Purpose.PLAY)
+        self._temperature = context.hyperparameters.get(TEMPERATURE, 1.0)
+        if not 0 < self._temperature < math.inf:
+            raise SparringError(f"the hyperparameter {TEMPERATURE} is {self._temperature}; allowed is above 0")
         self._unroll = context.unroll
         self._everything = everything_allowed(self._spec)
         self._state: Any = first_state(self._spec)
@@ -87,6 +99,8 @@ class GymAgent(Agent):
         given = parse_options(GymOptions, options)
         if given.greedy is not None:
             self._greedy = given.greedy
+        if given.temperature is not None:
+            self._temperature = given.temperature
         if self._greedy and self._unroll is not None:
             self._unroll = self._unroll.unlearned()
         wanted = given.model_version
@@ -106,7 +120,9 @@ class GymAgent(Agent):
         rng = self.context.rng
         uniforms = GREEDY if self._greedy else draw(self._spec.actions, rng.random, rng.own)
         try:
-            decision = await self._model.decide(Question(observation, uniforms, mask, self._pinned, self._state))
+            decision = await self._model.decide(
+                Question(observation, uniforms, mask, self._pinned, self._state, temperature=self._temperature)
+            )
         except BaseException:
             if unroll is not None:  # The game core goes on without us: what comes next does not follow from here.
                 unroll.cut(RowKind.LOST, observation, mask)
@@ -144,6 +160,7 @@ class GymAgent(Agent):
             "version": version_text(self.version),
             "pinned": version_text(self._pinned),
             "greedy": self._greedy,
+            "temperature": self._temperature,
             "return": self._return,
             "returns": dict(self._returns),
             "ticks": self._ticks,
@@ -159,6 +176,7 @@ class GymAgent(Agent):
         self.context.rng.count = held["rng"]
         self.version = version_of_text(held["version"])
         self._greedy, self._return, self._ticks = held["greedy"], held["return"], held["ticks"]
+        self._temperature = held.get("temperature", self._temperature)
         self._returns = dict(held["returns"])
         self._acted, self._whole = held["acted"], held["whole"]
         states = self._spec.states  # What was packed is read-only, which torch does not know.

@@ -92,7 +92,7 @@ class SearchModel(ModelAround, Generic[S]):
             policy = visit_policy(search.visits, 1)
             action = int(policy.argmax())
         else:
-            policy = visit_policy(search.visits, self._temperature)
+            policy = visit_policy(search.visits, self._temperature * question.temperature)
             action = _drawn(policy, rng.random())
         target = visit_policy(search.visits, 1).astype(np.float32)
         return Decision(action, float(np.log(policy[action])), search.value, version, policy_target=target)

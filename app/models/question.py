@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.models.distributions.action import act
-from app.models.distributions.distribution import Mask
+from app.models.distributions.distribution import Floats, Mask
 from app.models.masks import Masks, fitting_masks, stacked_masks
 from app.models.spec import ArraySpec, ModelSpec
 from app.nested import Nested, Structure
@@ -40,6 +40,8 @@ class Question:
     """State before this tick; None begins a game."""
     explains: bool = False
     """Whether the decision is to tell what it was drawn from."""
+    temperature: float = 1.0
+    """Above 0: its action is drawn with each probability to the power of 1 / temperature."""
 
 
 class Decision(NamedTuple):
@@ -55,7 +57,8 @@ class Decision(NamedTuple):
     policy_target: NDArray[np.float32] | None = None
     """How probable each choice ought to be, [choices], where a search found it; else None."""
     dist_inputs: list[NDArray[np.float32]] | None = None
-    """What the network gave for each leaf of the action, [inputs]; None where the question did not want it."""
+    """What each leaf of the action was drawn from, [inputs]: what the network gave, at the question's temperature; None
+    where the question did not want it."""
 
 
 @dataclass(slots=True, eq=False)  # Made in half the time of a named tuple.
@@ -70,6 +73,7 @@ class Prepared:
     uniforms: Sequence[float]
     version: Version | None
     explains: bool = False
+    temperature: float = 1.0
 
 
 def first_state(spec: ModelSpec) -> Any:
@@ -92,7 +96,7 @@ def prepare(question: Question, spec: ModelSpec) -> Prepared:
     if spec.states.leaves:
         states = fitting("state", first_state(spec) if question.state is None else question.state, spec.states)
     masks = None if question.mask is None else fitting_masks(question.mask, spec.actions)
-    return Prepared(inputs, states, masks, question.uniforms, question.version, question.explains)
+    return Prepared(inputs, states, masks, question.uniforms, question.version, question.explains, question.temperature)
 
 
 def stacked(spec: ModelSpec, questions: Sequence[Prepared]) -> tuple[Leaves, Leaves]:
@@ -138,9 +142,10 @@ def decisions(
     *dist_inputs, value = outputs
     greedy = (math.nan,) * spec.draws
     uniforms = np.array([question.uniforms or greedy for question in questions], np.float64)
+    drawn_from = _tempered(spec, questions, [np.asarray(x, np.float32) for x in dist_inputs])
     whole = act(
         spec.actions,
-        [np.asarray(x, np.float32) for x in dist_inputs],
+        drawn_from,
         uniforms,
         stacked_masks(spec.actions, [question.masks for question in questions]),
     )
@@ -150,7 +155,7 @@ def decisions(
     values = _items(value)
     found: list[Decision | ValueError] = list(map(Decision, actions, log_probs, values, repeat(version), following))
     if True in [question.explains for question in questions]:
-        _explain(found, questions, dist_inputs)
+        _explain(found, questions, drawn_from)
     sums = values if value.ndim == 1 else value.sum(1).tolist()
     if not math.isfinite(sum(log_probs) + sum(sums)):
         for row, (log_prob, worth) in enumerate(zip(log_probs, sums, strict=True)):
@@ -164,13 +169,20 @@ def decisions(
     return found
 
 
-def _explain(
-    found: list[Decision | ValueError], questions: Sequence[Prepared], dist_inputs: Sequence[NDArray[np.generic]]
-) -> None:
+def _tempered(spec: ModelSpec, questions: Sequence[Prepared], dist_inputs: list[Floats]) -> list[Floats]:
+    """Returns what actions are drawn from, [B, inputs] a leaf, at the temperature of each question."""
+    wanted = [question.temperature for question in questions]
+    if wanted.count(1.0) == len(wanted):
+        return dist_inputs
+    temperatures = np.array(wanted, np.float32)[:, None]
+    return [leaf.tempered(x, temperatures) for leaf, x in zip(spec.actions.leaves, dist_inputs, strict=True)]
+
+
+def _explain(found: list[Decision | ValueError], questions: Sequence[Prepared], dist_inputs: Sequence[Floats]) -> None:
     """Adds what it was drawn from to each decision whose question wants it."""
     for row, (decision, question) in enumerate(zip(found, questions, strict=True)):
         if question.explains and isinstance(decision, Decision):
-            found[row] = decision._replace(dist_inputs=[np.array(leaf[row], np.float32) for leaf in dist_inputs])
+            found[row] = decision._replace(dist_inputs=[leaf[row].copy() for leaf in dist_inputs])
 
 
 def _misfit(name: str, leaf: ArraySpec, array: Any, batch: int) -> str:

@@ -2,6 +2,7 @@
 
 from collections import OrderedDict, deque
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any, Final, NamedTuple
 
 import numpy as np
@@ -94,8 +95,7 @@ class Shadow:
             next_tick, state = self._states.pop(sample.session, (-1, None))
             if next_tick != sample.tick:
                 return None
-        asked = Question(question.observation, question.uniforms, question.mask, None, state)
-        return sample, prepare(asked, spec)
+        return sample, prepare(replace(question, version=None, state=state, explains=False), spec)
 
     def _answered(self, asked: Sequence[tuple[Sample, Prepared]]) -> ShadowStatistics:
         spec = self._engine.spec

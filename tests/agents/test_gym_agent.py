@@ -1,10 +1,10 @@
 import asyncio
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Mapping
 from typing import Any
 
 import pytest
 
-from app.agents.agent import AgentContext
+from app.agents.agent import NO_HYPERPARAMETERS, AgentContext
 from app.agents.gym_agent import GymAgent
 from app.agents.unroll import Row, Unroll
 from app.errors import AgentError, BadPayloadError, ModelMismatchError, SparringError
@@ -63,6 +63,7 @@ class Play:
         dtype: str = "float32",
         unroll_ticks: int | None = None,
         action: Distribution = Categorical(2),  # noqa: B008  # A value.
+        hyperparameters: Mapping[str, float] = NO_HYPERPARAMETERS,
     ) -> None:
         self.model = ScriptedModel(ModelSpec(ArraySpec((2,), dtype), action))
         self.emitted: list[list[Row]] = []
@@ -76,6 +77,7 @@ class Play:
             unroll=unroll,
             report=lambda returned, ticks: self.reports.append((returned, ticks)),
             board=Board(Game("s"), "s", 1),
+            hyperparameters=hyperparameters,
         )
         self.agent = GymAgent(context)
 
@@ -180,6 +182,31 @@ async def test_other_games_sample_from_the_newest_weights(purpose: Purpose) -> N
     assert (play.model.held, play.model.released) == ([], [])
 
 
+@pytest.mark.parametrize(
+    ("of_the_period", "options", "temperature"),
+    [
+        ({}, None, 1.0),
+        ({"temperature": 2.0, "gamma": 0.9}, None, 2.0),
+        ({"temperature": 2.0}, {"temperature": 0.5}, 0.5),
+    ],
+)
+async def test_actions_are_drawn_at_the_temperature_of_the_start_else_of_the_period(
+    of_the_period: dict[str, float], options: dict[str, float] | None, temperature: float
+) -> None:
+    play = Play(hyperparameters=of_the_period)
+    await play.agent.on_start(options)
+    await play.tick(0)
+    moved = Play()
+    await moved.agent.load_state_dict(play.agent.state_dict())
+    await moved.tick(1)
+    assert [play.model.questions[0].temperature, moved.model.questions[0].temperature] == [temperature] * 2
+
+
+def test_a_temperature_of_the_period_that_is_none_is_refused() -> None:
+    with pytest.raises(SparringError, match=r"temperature is -1\.0; allowed is above 0"):
+        Play(hyperparameters={"temperature": -1.0})
+
+
 async def test_a_start_may_name_the_version_and_ask_for_sampling() -> None:
     play = Play(Purpose.EVALUATE)
     await play.agent.on_start({"model_version": "1.50", "greedy": False})
@@ -193,8 +220,9 @@ async def test_a_start_may_name_the_version_and_ask_for_sampling() -> None:
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({"modelversion": "1.5"}, "modelversion is unknown; allowed are model_version, greedy"),
+        ({"modelversion": "1.5"}, "modelversion is unknown; allowed are model_version, greedy, temperature"),
         ({"greedy": 1}, "greedy is 1; allowed is a valid boolean"),
+        ({"temperature": 0}, "temperature is 0; allowed is greater than 0"),
         ({"model_version": "latest"}, "written as generation.number"),
         ({"model_version": 1.5}, "model_version is 1.5; allowed is a valid string"),
         ({"model_version": "9.9"}, r"9\.9 are no longer kept"),

@@ -44,6 +44,10 @@ class Categorical(OwnRandomness):
         actions = choose(log_probs, uniforms[:, 0])
         return Acted(actions, log_probs[np.arange(len(actions)), actions])
 
+    def tempered(self, inputs: Floats, temperatures: Floats) -> Floats:
+        """Returns logits [B, choices] divided by temperatures [B, 1]."""
+        return inputs / temperatures
+
     def log_prob(self, inputs: "Tensor", action: "Tensor", mask: "Tensor | None") -> "Tensor":
         """Returns the log-probability of each action, [B], for logits [B, choices] and actions int64 [B]."""
         return _log_softmax(inputs, mask).gather(1, action[:, None]).squeeze(1)

@@ -61,6 +61,13 @@ class Distribution(Protocol):
           mask: Allowed choices, [B, choices]; None allows all. A choice that is not allowed has probability 0.
         """
 
+    def tempered(self, inputs: Floats, temperatures: Floats) -> Floats:
+        """Returns the inputs [B, inputs] of the same distributions at temperatures [B, 1].
+
+        At temperature T a probability is in proportion to itself to the power of 1 / T: below 1 the likely actions
+        become likelier, above 1 all become alike.
+        """
+
     def log_prob(self, inputs: "Tensor", action: "Tensor", mask: "Tensor | None") -> "Tensor":
         """Returns the log-probability of each action, [B]."""
 

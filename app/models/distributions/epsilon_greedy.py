@@ -82,6 +82,10 @@ class EpsilonGreedy:
         found = np.where(np.isfinite(np.where(allowed, values, 0)).all(axis=1), log_probs[rows, actions], np.nan)
         return Acted(actions, found.astype(np.float32))
 
+    def tempered(self, inputs: Floats, temperatures: Floats) -> Floats:
+        """Returns the inputs as they are: a random choice has its own chance, and values are no logits."""
+        return inputs
+
     def log_prob(self, inputs: "Tensor", action: "Tensor", mask: "Tensor | None") -> "Tensor":
         """Returns the log-probability of each action, [B], at the chance of a session without a ladder."""
         return self._log_probs(inputs, mask).gather(1, action[:, None]).squeeze(1)

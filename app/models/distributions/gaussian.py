@@ -56,6 +56,10 @@ class Gaussian(OwnRandomness):
         log_probs = log_density(actions.astype(np.float64), mean, log_std).sum(axis=1)
         return Acted(actions.reshape(len(inputs), *self.shape), log_probs.astype(np.float32))
 
+    def tempered(self, inputs: Floats, temperatures: Floats) -> Floats:
+        """Returns inputs [B, 2 n] of variances times temperatures [B, 1]: a normal density to a power is one."""
+        return widened(inputs, temperatures)
+
     def log_prob(self, inputs: "Tensor", action: "Tensor", mask: "Tensor | None") -> "Tensor":
         """Returns the logarithm of the density at each action, [B], for actions float32 [B, *shape]."""
         mean, log_std = split(inputs)
@@ -84,6 +88,12 @@ def halves(inputs: Floats) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Returns means and clamped logarithms of standard deviations, each [B, n], of inputs [B, 2 n]."""
     mean, log_std = np.split(inputs.astype(np.float64), 2, axis=1)
     return mean, np.clip(log_std, LOG_STD_MIN, LOG_STD_MAX)
+
+
+def widened(inputs: Floats, temperatures: Floats) -> Floats:
+    """Returns means and logarithms of standard deviations, [B, 2 n], of variances multiplied by temperatures [B, 1]."""
+    mean, log_std = halves(inputs)
+    return np.concatenate([mean, log_std + 0.5 * np.log(temperatures)], axis=1).astype(np.float32)
 
 
 def quantiles(uniforms: NDArray[np.float64]) -> NDArray[np.float64]:

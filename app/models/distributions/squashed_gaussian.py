@@ -19,6 +19,7 @@ from app.models.distributions.gaussian import (
     normal_kl,
     quantiles,
     split,
+    widened,
 )
 
 if TYPE_CHECKING:
@@ -95,6 +96,10 @@ class SquashedGaussian(OwnRandomness):
             steepness = 2 * (_LOG_2 - x - np.logaddexp(0, -2 * x)) + np.log(bounds.span / 2)
         log_probs = (log_density(x, mean, log_std) - steepness).sum(axis=1)
         return Acted(actions.reshape(len(inputs), *self.shape), log_probs.astype(np.float32))
+
+    def tempered(self, inputs: Floats, temperatures: Floats) -> Floats:
+        """Returns inputs [B, 2 n]; temperatures [B, 1] are those of the distribution before the tanh."""
+        return widened(inputs, temperatures)
 
     def log_prob(self, inputs: "Tensor", action: "Tensor", mask: "Tensor | None") -> "Tensor":
         """Returns the logarithm of the density at each action, [B], for actions float32 [B, *shape].

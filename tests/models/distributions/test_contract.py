@@ -52,6 +52,19 @@ def test_extreme_inputs_give_finite_numbers_and_gradients(kind: Distribution, ed
 
 
 @every_kind
+def test_at_a_temperature_of_one_inputs_are_what_they_were(kind: Distribution) -> None:
+    inputs = moderate_inputs(kind, ROWS)
+    np.testing.assert_array_equal(kind.tempered(inputs, np.ones((ROWS, 1), np.float32)), inputs)
+
+
+@every_kind
+def test_a_temperature_keeps_the_most_probable_action(kind: Distribution) -> None:
+    inputs, greedy = moderate_inputs(kind, ROWS), np.full((ROWS, kind.draws), np.nan)
+    tempered = kind.tempered(inputs, np.linspace(0.1, 9, ROWS, dtype=np.float32)[:, None])
+    np.testing.assert_array_equal(kind.act(tempered, greedy, None).actions, kind.act(inputs, greedy, None).actions)
+
+
+@every_kind
 def test_one_row_that_is_not_a_number_spoils_no_other(kind: Distribution) -> None:
     inputs, uniforms = moderate_inputs(kind, 3), uniforms_of(kind, 3)
     good = kind.act(inputs, uniforms, None)

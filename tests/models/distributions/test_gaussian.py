@@ -56,6 +56,13 @@ def test_deviations_are_clamped(given: float, used: float) -> None:
     assert entropy.item() == pytest.approx(used + 0.5 * math.log(2 * math.pi * math.e))
 
 
+@pytest.mark.parametrize("temperature", [0.25, 4.0])
+def test_a_temperature_multiplies_the_variance(temperature: float) -> None:
+    tempered = Gaussian().tempered(repeated(3.0, math.log(2.0)), np.full((SAMPLES, 1), temperature, np.float32))
+    actions = Gaussian().act(tempered, np.random.default_rng(0).random((SAMPLES, 1)), None).actions
+    assert scipy.stats.kstest(actions, scipy.stats.norm(3.0, 2.0 * math.sqrt(temperature)).cdf).pvalue > 0.01
+
+
 @pytest.mark.parametrize("uniform", [0.0, 1 - 2.0**-53])
 def test_the_edges_of_the_draws_are_far_and_finite(uniform: float) -> None:
     (action,) = Gaussian().act(repeated(0, 0, rows=1), np.array([[uniform]]), None).actions
