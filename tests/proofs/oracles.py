@@ -6,8 +6,9 @@ from typing import Generic, Protocol, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from app.league.matchmaking.matchmaker import Matchmaker
-from app.league.payoff import Payoff
+from app.league.matchmaking.equilibrium import Equilibrium, SolvedPsro, solved
+from app.league.matchmaking.matchmaker import Matchmaker, Probabilities
+from app.league.payoff import Payoff, PlayerId
 
 P = TypeVar("P")
 
@@ -29,6 +30,26 @@ class ExactGame(Protocol[P]):
 
     def exploitability(self, player: P) -> float:
         """Returns how far from an equilibrium a player is; 0 in one."""
+
+
+class SolvedBeside:
+    """Draws from the newest solution as the league's service does, which solves again only now and then."""
+
+    def __init__(self, every: int) -> None:
+        """Begins without a solution.
+
+        Args:
+          every: Players that come between two solutions.
+        """
+        self._every = every
+        self._equilibrium = Equilibrium()
+        self._drawn = SolvedPsro(self._equilibrium)
+
+    def probabilities(self, player: PlayerId, candidates: Sequence[PlayerId], payoff: Payoff) -> Probabilities:
+        """Returns the probability of each candidate, [N]."""
+        if len(candidates) % self._every == 0:
+            self._equilibrium.take(solved(payoff, candidates))
+        return self._drawn.probabilities(player, candidates, payoff)
 
 
 class Population(Generic[P]):

@@ -14,7 +14,7 @@ from app.league.matchmaking.psro import Psro
 from app.league.payoff import Payoff
 
 from .matrix_game import ROCK_COUNTS_TWICE, ROCK_PAPER_SCISSORS, MatrixGame
-from .oracles import Population
+from .oracles import Population, SolvedBeside
 
 pytestmark = [pytest.mark.proof, pytest.mark.fast_proof]
 
@@ -40,6 +40,13 @@ def test_psro_solves_rock_paper_scissors_with_its_three_moves() -> None:
     population = Population(MatrixGame(ROCK_PAPER_SCISSORS), Psro())
     population.grow(2)
     assert MatrixGame(ROCK_PAPER_SCISSORS).exploitability(population.drawn()) < 1e-9
+
+
+@pytest.mark.parametrize("every", [1, 3, 7])
+def test_psro_from_solutions_that_come_late_solves_it_too(every: int) -> None:
+    population = Population(MatrixGame(ROCK_COUNTS_TWICE), SolvedBeside(every))
+    population.grow(6 * every - 1)  # The last solution knows all players.
+    np.testing.assert_allclose(population.drawn(), [0.25, 0.5, 0.25], atol=1e-9)
 
 
 def test_plain_self_play_goes_round_for_ever() -> None:

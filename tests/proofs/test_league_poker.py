@@ -12,7 +12,7 @@ from app.league.matchmaking.past import Newest, UniformWindow
 from app.league.matchmaking.pfsp import Pfsp
 from app.league.matchmaking.psro import Psro
 
-from .oracles import Population
+from .oracles import Population, SolvedBeside
 from .sequence_form import Plans, SequenceGame
 
 pytestmark = [pytest.mark.proof, pytest.mark.fast_proof, pytest.mark.timeout(120)]
@@ -58,6 +58,12 @@ def test_psro_solves_kuhn_poker(kuhn: SequenceGame) -> None:
     assert kuhn.exploitability(found) < 0.1
     assert kuhn.exploitability(found) < 1e-6  # It is exact once the population holds all that matters.
     assert kuhn.value(*found) == pytest.approx(KUHN_VALUE, abs=1e-6)
+
+
+def test_psro_from_solutions_that_come_late_solves_kuhn_poker(kuhn: SequenceGame) -> None:
+    population: Population[Plans] = Population(kuhn, SolvedBeside(5))
+    population.grow(99)
+    assert kuhn.exploitability(population.drawn()) < 0.1
 
 
 @pytest.mark.parametrize("weighting", ["squared", "linear", "variance"])
