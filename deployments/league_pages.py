@@ -1,6 +1,5 @@
 """The league over HTTP, to read: how it stands, and whom a live game is to meet."""
 
-import math
 from collections.abc import Callable
 from typing import Final, Protocol
 
@@ -11,6 +10,7 @@ from app.league.matches import Side
 from app.league.report import LeagueReport
 from app.types import Version
 from app.wire.http import JSON, HttpReply, HttpRequest
+from app.wire.numbers import finite
 from deployments.asking import PATIENCE_S, in_time, whole
 
 LEAGUE: Final = "/league"
@@ -69,7 +69,7 @@ class LeaguePages:
           BadRequestError: Level or rating is no such number.
           OverloadedError: The league does not answer.
         """
-        level, rating = _number(request, "level"), _number(request, "rating")
+        level, rating = (finite(name, request.fields.get(name)) for name in ("level", "rating"))
         if level is not None and not 0 <= level <= 1:
             raise BadRequestError(f"level is {level:g}; allowed are 0 to 1")
         if level is not None and rating is not None:
@@ -94,16 +94,3 @@ class LeaguePages:
 
 NO_LEAGUE: Final = LeaguePages(None, lambda side: side.player, lambda _: None)
 """Of a trial without one."""
-
-
-def _number(request: HttpRequest, name: str) -> float | None:
-    text = request.fields.get(name)
-    if text is None:
-        return None
-    try:
-        number = float(text)
-    except ValueError:
-        number = math.nan
-    if not math.isfinite(number):
-        raise BadRequestError(f"{name} is {text[:40]!r}; allowed is a finite number")
-    return number

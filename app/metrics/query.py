@@ -1,6 +1,5 @@
 """What is asked of metrics: which series, grouped how, reduced to what, over which time."""
 
-import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -9,6 +8,7 @@ from typing import Final, Literal, get_args
 from app.errors import BadRequestError
 from app.metrics.metric import Kind
 from app.metrics.track import SLOT_S, WINDOW_MAX_S
+from app.wire.numbers import finite
 
 Axis = Literal["time", "step", "samples"]
 """``time`` is Unix seconds, ``step`` updates of the trainer, ``samples`` training ticks."""
@@ -91,7 +91,7 @@ def query_of(fields: Mapping[str, str]) -> MetricQuery:
             labels=labels,
             by=None if "by" not in fields else _words(fields["by"]),
             reduce=_words(fields.get("reduce", "")),
-            window_s=_seconds(fields.get("window-s")),
+            window_s=finite("window_s", fields.get("window-s")),
             axis=axis,  # type: ignore[arg-type]  # Checked right after.
         )
     )
@@ -99,15 +99,3 @@ def query_of(fields: Mapping[str, str]) -> MetricQuery:
 
 def _words(text: str) -> tuple[str, ...]:
     return tuple(word.strip() for word in text.split(",") if word.strip())
-
-
-def _seconds(text: str | None) -> float | None:
-    if text is None:
-        return None
-    try:
-        found = float(text)
-    except ValueError:
-        found = math.nan
-    if not math.isfinite(found):
-        raise BadRequestError(f"window_s is {text[:40]!r}; allowed is a number of seconds")
-    return found

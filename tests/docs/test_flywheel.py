@@ -2,7 +2,6 @@
 
 import json
 import re
-import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,11 +10,10 @@ import yaml
 
 from app.config.load import load
 from app.config.recording import RecordConfig
-from deployments.port import free_port
 
 from . import readme
-from .readme import ROOT, Terminal, change, copy_project, reader_env, replaced, shows
-from .test_sources import write_mediocre_expert
+from .mediocre import reader_of_a_mediocre_project
+from .readme import ROOT, Terminal, change, replaced, shows
 
 PAGE = (ROOT / "docs" / "flywheel.md").read_text(encoding="utf-8")
 CONFIGS = ROOT / "configs"
@@ -36,23 +34,12 @@ def test_what_production_records_is_what_the_flywheel_learns_from() -> None:
 @pytest.fixture
 def terminal() -> Iterator[tuple[Terminal, dict[str, str], Path]]:
     """A reader's terminals in a copy of the project, whose registered champion is mediocre, the ports, and a folder."""
-    ports = {port: str(free_port()) for port in ("36390", "8000")}
-    with tempfile.TemporaryDirectory(prefix="wheel-", dir="/tmp", ignore_cleanup_errors=True) as name:
-        root = Path(name)
-        configs = root / "project" / "configs"
-        copy_project(root / "project")
-        write_mediocre_expert(root / "expert")
-        for config in ("base", "imitation"):
-            change(configs / f"{config}.yaml", actors__main__port=int(ports["36390"]))
-        change(configs / "flywheel.yaml", launch__goal__mean_return=150)
-        change(root / "project" / "serve_config.yaml", http_options__port=int(ports["8000"]))
-        (root / "logs").mkdir()
-        reader = Terminal(root / "project", root / "logs", reader_env(root / "home") | {"RAY_TMPDIR": name})
+    with reader_of_a_mediocre_project("wheel-") as reader:
+        change(reader.configs / "flywheel.yaml", launch__goal__mean_return=150)
         config = "--config configs/production.yaml --json"
-        clone = json.loads(reader.run(f"sparring models clone {root / 'expert'} {config}"))
-        reader.run(f"sparring models register {clone['id']} {config} --alias champion")
-        yield reader, ports, root
-        reader.stop_all()
+        clone = json.loads(reader.terminal.run(f"sparring models clone {reader.folder / 'expert'} {config}"))
+        reader.terminal.run(f"sparring models register {clone['id']} {config} --alias champion")
+        yield reader.terminal, reader.ports, reader.folder
 
 
 def cluster_of(folder: Path) -> str:
