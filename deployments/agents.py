@@ -38,7 +38,7 @@ from app.sessions.blackboard import Board
 from app.sessions.ids import agent_of, game_of
 from app.sessions.session import SessionAgent
 from app.stores.buffer_settings import buffer_settings
-from app.stores.metrics import Episode
+from app.stores.metrics_values import Episode
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId
 from deployments.actor_args import ActorArgs

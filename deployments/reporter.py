@@ -10,7 +10,8 @@ from ray.exceptions import RayError
 from app.metrics.here import PROCESS
 from app.metrics.registry import Registry
 from app.metrics.reports import ReplicaReport
-from app.stores.metrics import Episode, Metrics
+from app.stores.metrics_client import Metrics
+from app.stores.metrics_values import Episode
 
 EVERY_S = 0.1
 """Seconds between two reports: what the launcher needs to notice a solved game soon."""

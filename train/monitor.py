@@ -10,7 +10,8 @@ from typing import Final
 from ray.exceptions import RayError
 
 from app.metrics.tensorboard import TensorBoardWriter
-from app.stores.metrics import Metrics, Update
+from app.stores.metrics_client import Metrics
+from app.stores.metrics_values import Update
 from train.tracking import Tracker
 
 PERIOD_S: Final = 1.0

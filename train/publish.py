@@ -11,7 +11,8 @@ from app.metrics.here import series
 from app.metrics.names import PUBLISH_SECONDS
 from app.models.module import arrays_of
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
-from app.stores.metrics import Metrics, Update
+from app.stores.metrics_client import Metrics
+from app.stores.metrics_values import Update
 from app.stores.weights_client import Weights
 from app.types import Version
 from train.strategies.processes import Processes

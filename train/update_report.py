@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 from app.algorithms.contract import Learned
 from app.replay.freshness import Freshness, freshness
-from app.stores.metrics import Update
+from app.stores.metrics_values import Update
 from train.checks import TrainerChecks
 from train.inputs import Input
 from train.publish import Publisher

@@ -19,7 +19,7 @@ from app.metrics import names
 from app.metrics.here import PROCESS
 from app.models.module import build_module, hash_of
 from app.seeding import derive
-from app.stores.metrics import Update
+from app.stores.metrics_values import Update
 from app.stores.trial import Trial
 from app.stores.weights_client import Weights
 from train.charts import Charts, open_charts

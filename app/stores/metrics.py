@@ -5,9 +5,8 @@ import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cache
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
+from typing import Any, Final
 
 from app.errors import NotFoundError
 from app.metrics import names
@@ -18,11 +17,8 @@ from app.metrics.registry import SERIES_MAX
 from app.metrics.reports import ReplicaReport, replica_samples
 from app.metrics.series import Part
 from app.metrics.table import TRAINER, SeriesTable
-from app.stores.host import StoreHandle
+from app.stores.metrics_values import Episode, Heard, MetricAnswer, Progress, Service, Update
 from app.types import Purpose
-
-if TYPE_CHECKING:
-    import ray
 
 EPISODES_KEPT: Final = 10_000
 """Newest finished episodes of each purpose."""
@@ -32,69 +28,6 @@ UPDATES_KEPT: Final = 10_000
 """Newest updates; a reader that comes more seldom misses the oldest, and can tell from their numbers."""
 
 _log = logging.getLogger(__name__)
-
-
-class Episode(NamedTuple):
-    """One finished episode."""
-
-    purpose: Purpose
-    returned: float
-    ticks: int
-    agent: str = ""
-    """Agent of the config that played it."""
-
-
-class Update(NamedTuple):
-    """One update of a trainer."""
-
-    number: int
-    time_s: float
-    metrics: Mapping[str, float]
-    trainer: str = ""
-    """Trainer of the config that made it."""
-
-
-@dataclass(frozen=True, slots=True)
-class Progress:
-    """The ring at one moment."""
-
-    time_s: float
-    ticks: int
-    """Training ticks answered since the service started."""
-    episodes: int
-    """Finished training episodes."""
-    mean_return: float | None
-    """Mean over the newest training episodes; None until there are as many as asked for."""
-    updates: int
-    """Number of the newest update."""
-    last: Mapping[str, float]
-    """Metrics of the newest update; empty before the first."""
-    live: bool
-    """Whether every trainer has published since it began."""
-
-
-class Heard(NamedTuple):
-    """What a replica last said of itself."""
-
-    report: ReplicaReport
-    silent_s: float
-    """Seconds since then."""
-
-
-class Service(NamedTuple):
-    """A trial's service as an operator sees it."""
-
-    counts: Mapping[str, int]
-    """Counters of all replicas that there ever were, since the store's start."""
-    replicas: Sequence[Heard]
-
-
-class MetricAnswer(NamedTuple):
-    """What became of a query."""
-
-    series: list[dict[str, Any]]
-    unknown: str | None = None
-    """Why there is no such metric; None where there is."""
 
 
 class MetricStore:
@@ -266,104 +199,3 @@ def _learned(name: str) -> Metric:
     """Returns the metric of what a trainer's updates tell under a name."""
     unit = "s" if name.endswith("_s") else "1"
     return Metric(names.LEARNED + name, "distribution", unit, f"{name} of a trainer's updates.")
-
-
-class Metrics:
-    """What replicas, trainer and console ask of the metric store."""
-
-    def __init__(self, handle: StoreHandle) -> None:
-        self._handle = handle
-
-    def report(
-        self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part] = (), actor: str = ""
-    ) -> "ray.ObjectRef[Any]":
-        """Sends a replica's growth since its last report."""
-        return self._handle.call("report", episodes, counts, list(parts), actor)
-
-    def measure(self, parts: Sequence[Part]) -> "ray.ObjectRef[Any]":
-        """Sends what another process has measured since its last report."""
-        return self._handle.call("measure", list(parts))
-
-    async def query(self, query: MetricQuery) -> list[dict[str, Any]]:
-        """Returns the series that answer a query.
-
-        Raises:
-          NotFoundError: There is no such metric; the message names those that there are.
-          ray.exceptions.RayError: The store does not answer.
-        """
-        return _series_of(await self._handle.call("query", query))
-
-    async def names(self) -> list[dict[str, Any]]:
-        """Returns each metric with unit, kind, help and the names of its labels, as JSON objects."""
-        return cast("list[dict[str, Any]]", await self._handle.call("metric_names"))
-
-    async def of_trial(self) -> list[dict[str, Any]]:
-        """Returns the series that no replica has: those of trainers, buffers, league and episodes, as JSON objects."""
-        return cast("list[dict[str, Any]]", await self._handle.call("of_trial"))
-
-    def query_now(self, query: MetricQuery, timeout_s: float = 30.0) -> list[dict[str, Any]]:
-        """Returns what ``query`` does, for code without an event loop.
-
-        Raises:
-          NotFoundError: There is no such metric; the message names those that there are.
-          ray.exceptions.RayError: The store does not answer in time.
-        """
-        return _series_of(self._handle.get("query", query, timeout_s=timeout_s))
-
-    def names_now(self, timeout_s: float = 30.0) -> list[dict[str, Any]]:
-        """Returns what ``names`` does, for code without an event loop."""
-        return cast("list[dict[str, Any]]", self._handle.get("metric_names", timeout_s=timeout_s))
-
-    def hear(self, replica: ReplicaReport) -> "ray.ObjectRef[Any]":
-        """Sends what a replica says of itself."""
-        return self._handle.call("hear", replica)
-
-    def forget(self, replica: str) -> "ray.ObjectRef[Any]":
-        """Takes a replica back that has ended."""
-        return self._handle.call("forget", replica)
-
-    def service(self, timeout_s: float = 30.0) -> Service:
-        """Returns the counters, and the replicas that were heard of not long ago.
-
-        Raises:
-          ray.exceptions.RayError: The store does not answer in time.
-        """
-        return cast("Service", self._handle.get("service", timeout_s=timeout_s))
-
-    def update(self, update: Update) -> "ray.ObjectRef[Any]":
-        """Sends an update of a trainer."""
-        return self._handle.call("update", update)
-
-    def begin(self, trainer: str) -> None:
-        """Forgets a trainer's updates of an earlier training run, and expects new ones."""
-        self._handle.get("begin", trainer)
-
-    def fail(self, run: str, reason: str) -> None:
-        """Notes why a training run ended before its time."""
-        self._handle.get("fail", run, reason)
-
-    def failure(self, run: str) -> str | None:
-        """Returns why a training run ended before its time; None where it did not."""
-        return cast("str | None", self._handle.get("failure", run))
-
-    def updates_after(self, number: int, trainer: str | None = None) -> list[Update]:
-        """Returns the updates after a number, oldest first; None is those of all trainers, one after the other."""
-        return cast("list[Update]", self._handle.get("updates_after", number, trainer))
-
-    def returns(self, purpose: Purpose) -> list[float]:
-        """Returns the returns of the newest episodes of a purpose."""
-        return cast("list[float]", self._handle.get("returns", purpose))
-
-    def totals(self) -> dict[str, int]:
-        """Returns the counters of all replicas together, since the service started."""
-        return cast("dict[str, int]", self._handle.get("totals"))
-
-    def progress(self, games: int, trainer: str | None = None, agents: Collection[str] | None = None) -> Progress:
-        """Returns the present state; see ``MetricStore``."""
-        return cast("Progress", self._handle.get("progress", games, trainer, agents))
-
-
-def _series_of(answer: MetricAnswer) -> list[dict[str, Any]]:
-    if answer.unknown is not None:
-        raise NotFoundError(answer.unknown)
-    return answer.series

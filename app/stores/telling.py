@@ -14,7 +14,7 @@ from app.metrics.here import PROCESS
 from app.metrics.registry import Registry
 from app.metrics.series import Part
 from app.stores.host import StoreHandle, find_host
-from app.stores.metrics import Metrics
+from app.stores.metrics_client import Metrics
 from app.stores.names import STORES
 
 EVERY_S: Final = 1.0

@@ -25,7 +25,8 @@ from app.stores.gate import Gate, open_gate
 from app.stores.host import Store, StoreHandle, close_hosts, find_host, found_hosts, open_host
 from app.stores.league import LeagueStore
 from app.stores.league_client import LeagueClient
-from app.stores.metrics import Metrics, MetricStore
+from app.stores.metrics import MetricStore
+from app.stores.metrics_client import Metrics
 from app.stores.names import LEAGUE, RELEASES, STORES, buffer_host, namespace_of
 from app.stores.releases import ReleaseStore
 from app.stores.releases_client import Operator, Releases

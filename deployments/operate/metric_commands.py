@@ -13,7 +13,7 @@ from rich.live import Live
 
 from app.errors import ConfigError, ServiceNotFoundError
 from app.metrics.query import Axis, MetricQuery, checked
-from app.stores.metrics import Metrics
+from app.stores.metrics_client import Metrics
 from app.stores.names import PREFIX
 from app.stores.trial import Trial
 from deployments.operate.cluster import cluster

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from app.stores.metrics import Heard
+from app.stores.metrics_values import Heard
 from app.stores.names import PREFIX
 from deployments.operate.releases import summary_lines
 

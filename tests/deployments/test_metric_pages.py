@@ -9,7 +9,9 @@ import pytest
 from app.errors import BadRequestError, NotFoundError, OverloadedError
 from app.metrics.prometheus import exposition
 from app.metrics.query import MetricQuery
-from app.stores.metrics import Episode, MetricStore, Update, _series_of
+from app.stores.metrics import MetricStore
+from app.stores.metrics_client import series_of
+from app.stores.metrics_values import Episode, Update
 from app.types import Purpose
 from app.wire.http import HttpRequest
 from deployments import metric_pages as module
@@ -27,7 +29,7 @@ class Asked:
     async def query(self, query: MetricQuery) -> list[dict[str, Any]]:
         if self.is_away:
             await asyncio.Future()
-        return _series_of(await self.store.query(query))
+        return series_of(await self.store.query(query))
 
     async def names(self) -> list[dict[str, Any]]:
         return await self.store.metric_names()

@@ -8,13 +8,13 @@ from ray.exceptions import RayActorError
 
 from app.metrics.registry import Registry
 from app.metrics.series import Part
-from app.stores.metrics import Episode
+from app.stores.metrics_values import Episode
 from app.types import Purpose
 from deployments import reporter as module
 from deployments.reporter import Reporter
 
 if TYPE_CHECKING:
-    from app.stores.metrics import Metrics
+    from app.stores.metrics_client import Metrics
 
 
 class SlowStore:

@@ -4,7 +4,7 @@ from dataclasses import replace
 import pytest
 
 from app.metrics.reports import ReplicaReport
-from app.stores.metrics import Heard
+from app.stores.metrics_values import Heard
 from deployments.operate.trials import Application, TrialStatus, belonging, chosen, lines, namespaces_of, state_of
 
 NAMESPACE = "sparring.cartpole.first"

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from app.errors import SourceError
-from app.stores.metrics import Update
+from app.stores.metrics_values import Update
 from train.run import TrainingRun
 
 from .demos import write_demos

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import ray
 
-from app.stores.metrics import Update
+from app.stores.metrics_values import Update
 from app.stores.names import buffer_host
 from app.stores.table_folder import table_folder, table_of
 

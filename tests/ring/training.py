@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from app.config.active import active
-from app.stores.metrics import Update
+from app.stores.metrics_values import Update
 from train.run import TrainingRun
 
 from .service import Service, config_of, wait_until

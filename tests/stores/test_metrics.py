@@ -6,7 +6,8 @@ import pytest
 from app.metrics.query import MetricQuery
 from app.metrics.registry import Registry
 from app.metrics.reports import ReplicaReport
-from app.stores.metrics import EPISODES_KEPT, REPLICAS_KEPT_S, UPDATES_KEPT, Episode, MetricStore, Update
+from app.stores.metrics import EPISODES_KEPT, REPLICAS_KEPT_S, UPDATES_KEPT, MetricStore
+from app.stores.metrics_values import Episode, Update
 from app.types import Purpose
 
 

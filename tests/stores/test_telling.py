@@ -12,7 +12,7 @@ from app.stores.metrics import MetricStore
 from app.stores.telling import Measured, tell_for_ever
 
 if TYPE_CHECKING:
-    from app.stores.metrics import Metrics
+    from app.stores.metrics_client import Metrics
 
 
 class Store:

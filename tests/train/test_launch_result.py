@@ -2,7 +2,7 @@
 
 import pytest
 
-from app.stores.metrics import Update
+from app.stores.metrics_values import Update
 from train.launch.result import lag_of, of_inputs
 
 

@@ -26,7 +26,7 @@ from train.launch.ring import Ring
 from train.launch.stopping import Stopper
 
 if TYPE_CHECKING:
-    from app.stores.metrics import Update
+    from app.stores.metrics_values import Update
     from train.session import TrainingSession
 
 T = TypeVar("T")

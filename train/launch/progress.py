@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.table import Table
 
-from app.stores.metrics import Progress as RingProgress
+from app.stores.metrics_values import Progress as RingProgress
 from train.launch.result import of_inputs
 
 LINE_EVERY_S: Final = 5.0

@@ -4,7 +4,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 
-from app.stores.metrics import Update
+from app.stores.metrics_values import Update
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from app.models.lineage import Clone
-from app.stores.metrics import Metrics
+from app.stores.metrics_client import Metrics
 from app.stores.weights_client import Weights
 from app.types import Version
 

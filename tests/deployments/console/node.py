@@ -17,7 +17,8 @@ from app.metrics.reports import ReplicaReport
 from app.sessions.listing import SessionList
 from app.stores.alarms import AlarmStore
 from app.stores.errors import ErrorStore
-from app.stores.metrics import Episode, MetricStore, Update
+from app.stores.metrics import MetricStore
+from app.stores.metrics_values import Episode, Update
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest
 from app.wire.steps import Credentials, StepReply, StepRequest

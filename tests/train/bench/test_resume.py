@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from app.config.slots import slots, total
-from app.stores.metrics import Update
+from app.stores.metrics_values import Update
 from train.bench.resume import _since_start, resume_config, told_resumes
 
 RL = Path(__file__).parents[3] / "configs" / "rl.yaml"
