@@ -35,6 +35,7 @@ from deployments.load import LoopMeter
 from deployments.overseer import Overseer, Watched
 from deployments.plane import GamePlane
 from deployments.ports import ClientPorts, open_client_ports, take_node_port
+from deployments.replica_parts import ReplicaParts
 from deployments.router import LOAD
 from deployments.serve_port import read_request, response
 from deployments.slow_ticks import SlowTicks
@@ -79,10 +80,10 @@ class ActorReplica:
         SECRETS.hide(args.service.cluster_secret)
         PROCESS.series_max, self._latencies = args.config.metrics.series_max, args.config.metrics.latencies
         trial = Trial(args.namespace)
-        self._agents = AgentMaker(args, trial, remote_models)
+        self._parts = ReplicaParts(args, trial, remote_models)
         self._tasks: list[asyncio.Task[None]] = []
         self._ports: ClientPorts | None = None
-        self._overseer = Overseer(self._agents)
+        self._overseer = Overseer(self._parts)
         self._node_port = await take_node_port(self._config, args.actor, args.owner, trial.directory)
         secret = args.service.cluster_secret
         self._peer_port = await open_peer_port(self._config, secret, self._answer_peer, self._step_of_peer)
@@ -96,18 +97,16 @@ class ActorReplica:
         self._slow_ticks = self._opened_slow_ticks()
         if self._slow_ticks is not None:
             self._plane.watch(self._slow_ticks.watched)
-        self._service = StepService(self._plane.step, show, show_here, largest, self._agents.counts)
+        self._service = StepService(self._plane.step, show, show_here, largest, self._parts.counts)
         direct = await open_port(self._config, self._service, 0, shared=False)
-        watched = Watched(
-            args.config, self._plane, self._agents, self._keeper, lambda: self._ports, lambda: self._tasks
-        )
+        watched = Watched(self._plane, self._parts, self._keeper, lambda: self._ports, lambda: self._tasks)
         self._overseer.look_at(watched, own, self._node_port.number or direct.port, secret, self._config.agents[0])
         await self._plane.members.join(f"{host}:{direct.port}")
         self._ports = await open_client_ports(self._config, self._service, direct, self._node_port, args.owner)
         self._overseer.guard(self._ports.shared, self._plane)
         self._meter = LoopMeter()
         loop = asyncio.get_running_loop()
-        work = (self._overseer.run(), self._sweep(), *self._plane.work(), *self._keeper.work(), *self._agents.work())
+        work = (self._overseer.run(), self._sweep(), *self._plane.work(), *self._keeper.work(), *self._parts.work())
         slow = [] if self._slow_ticks is None else [self._slow_ticks.run()]
         self._tasks = [told(loop.create_task(one)) for one in (*work, *slow)]
 
@@ -145,7 +144,7 @@ class ActorReplica:
         if self._ports is not None:
             await self._ports.until_left(LEAVE_S if self._plane.table.games.moved else 0.0)
         await self._plane.table.end_all()
-        await self._agents.close()
+        await self._parts.close()
         if self._ports is not None:
             await self._ports.close()
         for task in self._tasks:
@@ -173,10 +172,10 @@ class ActorReplica:
             limits,
             purpose,
             self._keeper,
-            self._agents.make,
+            AgentMaker(self._parts).make,
             lambda: f"{self._name}.{secrets.token_hex(6)}",
             self._overseer.clock,
-            self._agents.counts,
+            self._parts.counts,
             TickTimes(PROCESS) if self._latencies else None,
         )
 
@@ -184,7 +183,7 @@ class ActorReplica:
         limit_ms = self._config.slow_tick_ms
         if limit_ms is None:
             return None
-        return SlowTicks(limit_ms, f"replica {self._name}", self._agents.alarms.tell, self._agents.counts)
+        return SlowTicks(limit_ms, f"replica {self._name}", self._parts.alarms.tell, self._parts.counts)
 
     async def _answer_peer(self, request: HttpRequest) -> HttpReply:
         return await self._plane.answer_peer(self._service, request)
@@ -201,9 +200,9 @@ class ActorReplica:
                 _log.warning("the directory of games does not answer: %s", error)
 
     async def _flush(self) -> None:
-        for pusher in self._agents.pushers.values():
+        for pusher in self._parts.pushers.values():
             await pusher.flush()
-        await self._agents.alarms.flush()
-        await self._agents.reporter.leave()
+        await self._parts.alarms.flush()
+        await self._parts.reporter.leave()
         await self._plane.leave()
         await self._peer_port.close()

@@ -8,9 +8,9 @@ import orjson
 from app.errors import BadRequestError, LeagueError, NotFoundError
 from app.league.matches import Side
 from app.league.report import LeagueReport
+from app.numbers import finite
 from app.types import Version
 from app.wire.http import JSON, HttpReply, HttpRequest
-from app.wire.numbers import finite
 from deployments.asking import PATIENCE_S, in_time, whole
 
 LEAGUE: Final = "/league"

@@ -7,17 +7,16 @@ from typing import TYPE_CHECKING
 
 from ray import serve
 
-from app.config.root import ExperimentConfig
 from app.metrics.reports import ReplicaReport
 from app.sessions.directory import Replica
 from app.sessions.listing import SessionList
 from app.wire.http import HttpReply, HttpRequest
 from deployments.admin import Admin
-from deployments.agents import AgentMaker
 from deployments.keys import DoorKeeper
 from deployments.node import NodePeers
 from deployments.plane import GamePlane
 from deployments.record_pages import RecordPages
+from deployments.replica_parts import ReplicaParts
 from deployments.self_report import Connections, Parts, SelfReport
 from deployments.watchdog import Port, Watchdog
 
@@ -29,10 +28,8 @@ if TYPE_CHECKING:
 class Watched:
     """What an overseer looks at."""
 
-    config: ExperimentConfig
-    """With the components of its mode alone."""
     plane: GamePlane
-    agents: AgentMaker
+    parts: ReplicaParts
     keeper: DoorKeeper
     ports: Callable[[], Connections | None]
     """Returns the ports of clients; None before they are open."""
@@ -43,9 +40,9 @@ class Watched:
 class Overseer:
     """Looks after one replica, and shows it to its operator."""
 
-    def __init__(self, agents: AgentMaker) -> None:
+    def __init__(self, parts: ReplicaParts) -> None:
         """Makes a watchdog for the running loop; ``show`` works after ``look_at``."""
-        self._reporter = agents.reporter
+        self._reporter = parts.reporter
         self._watchdog = Watchdog(lambda _: self._reporter.speak_now())
         self._admin: Admin | None = None
         self.clock = self._watchdog.clock
@@ -71,19 +68,19 @@ class Overseer:
         )
         parts = Parts(
             sessions=sessions,
-            counts=watched.agents.counts,
-            versions=watched.agents.models.versions,
-            weights_ages=watched.agents.models.weights_ages,
-            weights_taken=watched.agents.models.weights_taken,
-            buffer_links=watched.agents.buffer_links,
+            counts=watched.parts.counts,
+            versions=watched.parts.models.versions,
+            weights_ages=watched.parts.models.weights_ages,
+            weights_taken=watched.parts.models.weights_taken,
+            buffer_links=watched.parts.buffer_links,
             port=watched.ports,
             keys=watched.keeper,
             failed=lambda: any(task.done() for task in watched.tasks()),
             draining=lambda: table.draining,
             watchdog=self._watchdog,
             games=lambda: table.games.playing,
-            stuck=watched.agents.stuck,
-            releases=watched.agents.models.releases,
+            stuck=watched.parts.stuck,
+            releases=watched.parts.models.releases,
         )
         report = SelfReport(identity, parts)
         self._reporter.speak_of(report)
@@ -93,8 +90,8 @@ class Overseer:
 
         peers = NodePeers(known, own, secret)
         address = f"{own.host}:{port}"
-        recordings = RecordPages(watched.agents.recorders)
-        pages = watched.agents.pages(watched.config)
+        recordings = RecordPages(watched.parts.recorders)
+        pages = watched.parts.pages()
         self._admin = Admin(report, sessions, peers, watched.keeper.may_see, address, pages, recordings)
 
     def guard(self, port: Port | None, plane: GamePlane) -> None:

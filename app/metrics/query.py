@@ -8,7 +8,7 @@ from typing import Final, Literal, get_args
 from app.errors import BadRequestError
 from app.metrics.metric import Kind
 from app.metrics.track import SLOT_S, WINDOW_MAX_S
-from app.wire.numbers import finite
+from app.numbers import finite
 
 Axis = Literal["time", "step", "samples"]
 """``time`` is Unix seconds, ``step`` updates of the trainer, ``samples`` training ticks."""

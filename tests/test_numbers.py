@@ -1,7 +1,7 @@
 import pytest
 
 from app.errors import BadRequestError
-from app.wire.numbers import finite
+from app.numbers import finite
 
 
 @pytest.mark.parametrize(("text", "number"), [(None, None), ("0", 0.0), ("-2.5e3", -2500.0)])
