@@ -71,6 +71,10 @@ class ReleaseRefusedError(SparringError):
     """An exported model plays too differently from its network to be released."""
 
 
+class PlanError(SparringError):
+    """Machines cannot be planned from these figures, or a plan does not hold."""
+
+
 class LeagueError(SparringError):
     """A league has no such player, match or state, or what it has written down cannot be read."""
 

@@ -84,6 +84,7 @@ def _local_mlp(plan: Plan, stopper: Stopper) -> dict[str, object]:
     paths: dict[str, Callable[[], Asked]] = {
         "full_path": lambda: uvloop.run(ask(model, SESSIONS, plan.seconds)),
         "engine": lambda: call(lambda: model.engine.forward([batch], [], None), SESSIONS, plan.seconds),
+        "engine_one_by_one": lambda: call(lambda: model.engine.forward([batch[:1]], [], None), 1, plan.seconds),
         "torch_micro_batched": lambda: call(bare, SESSIONS, plan.seconds),
         "ort_one_by_one": lambda: call(lambda: session.run(None, {"observation": batch[:1]}), 1, plan.seconds),
         "ort_micro_batched": lambda: call(lambda: session.run(None, {"observation": batch}), SESSIONS, plan.seconds),
@@ -106,6 +107,9 @@ def _local_cnn(plan: Plan, stopper: Stopper) -> dict[str, object]:
         "full_path": lambda: uvloop.run(ask(model, SESSIONS, plan.seconds)),
         "batch": lambda: uvloop.run(ask_batches(model, SESSIONS, plan.seconds)),
         "engine": lambda: call(lambda: model.engine.forward(batch, [], None), SESSIONS, plan.seconds),
+        "one_by_one": lambda: call(
+            lambda: model.engine.forward([leaf[:1] for leaf in batch], [], None), 1, plan.seconds
+        ),
     }
     found = _windows(paths, plan, stopper)
     full, whole_batches, engine = found["full_path"], found["batch"], found["engine"]
@@ -115,6 +119,7 @@ def _local_cnn(plan: Plan, stopper: Stopper) -> dict[str, object]:
         "cpu_us": figure(full).as_dict(),
         "batch_cpu_us": figure(whole_batches).as_dict(),
         "limit_engine_cpu_us": figure(engine).as_dict(),
+        "limit_engine_one_by_one_cpu_us": figure(found["one_by_one"]).as_dict(),
         "share_of_engine": share.as_dict(),
         "batch_share_of_engine": share_of_batches.as_dict(),
         "target_share": SHARE_MIN,

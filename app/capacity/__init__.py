@@ -1,0 +1,1 @@
+"""How many machines a number of games takes: arithmetic on measured figures, and a simulation that checks it."""
