@@ -83,6 +83,10 @@ class TreeError(SparringError):
     """A value cannot be written as bytes, or bytes are no such value."""
 
 
+class BackupError(SparringError):
+    """A backup cannot be written, read or put back."""
+
+
 class SnapshotError(SparringError):
     """A game cannot be written down or restored."""
 
