@@ -22,7 +22,10 @@ app = typer.Typer(add_completion=False, pretty_exceptions_enable=False)
 @app.command()
 def simulate(
     env: Annotated[
-        str, typer.Option(help="Gymnasium id, package.module:Id, or pettingzoo:package.module:factory.")
+        str,
+        typer.Option(
+            help="Gymnasium id, package.module:Id, pettingzoo:package.module:factory or dm_env:package.module:factory."
+        ),
     ] = "CartPole-v1",
     games: Annotated[int, typer.Option(min=1, help="Games played at a time.")] = 16,
     url: Annotated[str, typer.Option(help="The service's game port.")] = GAME_PORT_URL,

@@ -2,10 +2,12 @@
 
 import importlib
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import numpy as np
 
+from app.client.dm_environment import PREFIX as DM_ENV
+from app.client.dm_environment import make_dm_environment
 from app.errors import ConfigError, SparringError
 
 if TYPE_CHECKING:
@@ -139,7 +141,8 @@ def make_environments(env_id: str, slots: int, seed: int, *, seeded_episodes: bo
     """Returns the fastest environments that can do what is asked.
 
     Args:
-      env_id: Gymnasium id, ``package.module:Id`` for one that a package registers.
+      env_id: Gymnasium id, ``package.module:Id`` for one that a package registers, or
+        ``dm_env:package.module:factory``.
       slots: Number of games played at a time.
       seed: Seed of a vectorised environment.
       seeded_episodes: Each episode needs a seed of its own, or slots are stepped one by one.
@@ -154,6 +157,9 @@ def make_environments(env_id: str, slots: int, seed: int, *, seeded_episodes: bo
 
 def action_reader(space: "gymnasium.Space[Any]") -> ActionReader:
     """Returns the function that reads actions of a Gymnasium space, raising BadActionError for those outside it."""
+    parts: Any = getattr(space, "spaces", None)  # Of those nested in others.
+    if parts is not None:
+        return _nested_reader(space, parts)
     if hasattr(space, "n") and hasattr(space, "start"):
         first, behind = int(space.start), int(space.start) + int(space.n)
 
@@ -173,7 +179,26 @@ def action_reader(space: "gymnasium.Space[Any]") -> ActionReader:
     return read_array
 
 
+def _nested_reader(space: "gymnasium.Space[Any]", parts: Any) -> ActionReader:
+    named = isinstance(parts, Mapping)
+    readers = {name: action_reader(part) for name, part in (parts.items() if named else enumerate(parts))}
+
+    def read_nested(action: object) -> object:
+        if isinstance(action, list) and not named:
+            action = dict(enumerate(action))
+        if not isinstance(action, dict) or action.keys() != readers.keys():
+            raise BadActionError(
+                f"the service's action is {action!r}; {space} has the parts {', '.join(map(str, readers))}"
+            )
+        read = {name: reader(action[name]) for name, reader in readers.items()}
+        return read if named else tuple(read.values())
+
+    return read_nested
+
+
 def _make(env_id: str) -> "gymnasium.Env[Any, Any]":
+    if env_id.startswith(DM_ENV):
+        return cast("gymnasium.Env[Any, Any]", make_dm_environment(env_id))
     gym = _gymnasium()
     try:
         env: gymnasium.Env[Any, Any] = gym.make(env_id, disable_env_checker=True)

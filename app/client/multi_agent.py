@@ -86,10 +86,8 @@ class _Adapter:
         return self._readers[agent](action)
 
     def _seen(self, observation: Any, info: Any, state: object) -> tuple[object, object]:
-        """Returns what an agent sees and its mask, which stands in the observation or beside it."""
-        mask = info.get("action_mask") if isinstance(info, Mapping) else None
-        if isinstance(observation, Mapping) and set(observation) == {"observation", "action_mask"}:
-            observation, mask = observation["observation"], observation["action_mask"]
+        """Returns what an agent sees, with the state where that is wanted, and its mask."""
+        observation, mask = split_seen(observation, info)
         return {"own": observation, "state": state} if self._with_state else observation, mask
 
     def _state(self) -> object:
@@ -157,6 +155,14 @@ class ByTurns(_Adapter):
                 return
             self._left[agent] = Left(seen, reward_of(float(reward), info), bool(terminated), bool(truncated))
             self._env.step(None)
+
+
+def split_seen(observation: Any, info: Any) -> tuple[Any, Any]:
+    """Returns what an agent sees and its mask, which stands in the observation or beside it; None allows all."""
+    mask = info.get("action_mask") if isinstance(info, Mapping) else None
+    if isinstance(observation, Mapping) and set(observation) == {"observation", "action_mask"}:
+        return observation["observation"], observation["action_mask"]
+    return observation, mask
 
 
 def make_multi_agent(env: str, *, with_state: bool = False) -> MultiAgentEnvironment:

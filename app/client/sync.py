@@ -152,6 +152,11 @@ class Client:
         weakref.finalize(self, self._thread.stop)  # Also at the interpreter's end.
 
     @property
+    def inner(self) -> aio.Client:
+        """Returns the asyncio client, for calls of ``wait_for``."""
+        return self._inner
+
+    @property
     def counts(self) -> ClientCounts:
         """Returns what the client has done so far."""
         return self._inner.counts
