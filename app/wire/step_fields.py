@@ -59,8 +59,14 @@ def defaults_of(fields: Mapping[str, str]) -> tuple[Purpose | None, float | None
 
 
 def credentials_of(fields: Mapping[str, str]) -> Credentials | None:
-    """Returns who asks; None where the request does not say."""
+    """Returns who asks; None where the request does not say.
+
+    ``Authorization: Bearer KEY`` stands for ``key: KEY``: what tools can send that read a key from a file.
+    """
     key = fields.get("key")
+    if key is None:
+        scheme, _, given = fields.get("authorization", "").partition(" ")
+        key = given.strip() if scheme.lower() == "bearer" else None
     return None if key is None else Credentials(key, fields.get("time", ""), fields.get("token", ""))
 
 

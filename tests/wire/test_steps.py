@@ -211,6 +211,17 @@ def test_a_step_says_who_asks_and_whether_its_body_is_a_difference() -> None:
     assert (item.credentials, item.delta) == (Credentials("k"), True)
 
 
+@pytest.mark.parametrize("given", ["Bearer k-1", "bearer  k-1 "])
+def test_a_bearer_is_a_key(given: str) -> None:
+    assert step_of({"session": "s", "authorization": given}, b"").credentials == Credentials("k-1", "", "")
+
+
+def test_a_key_comes_before_a_bearer_and_other_schemes_are_none() -> None:
+    fields = {"session": "s", "authorization": "Bearer other", "key": "k-1"}
+    assert step_of(fields, b"").credentials == Credentials("k-1", "", "")
+    assert step_of({"session": "s", "authorization": "Basic azox"}, b"").credentials is None
+
+
 def test_a_body_is_sent_as_bytes_or_as_json() -> None:
     assert body_bytes(b"\x00") == b"\x00"
     assert body_bytes(JsonBody({"a": [1, None]})) == b'{"a":[1,null]}'
