@@ -78,6 +78,10 @@ LEAGUE_WIN_RATE: Final = Metric(
 LEAGUE_MATCHES: Final = Metric("sparring_league_matches_total", "counter", "1", "Matches by what became of them.")
 LEAGUE_OPEN: Final = Metric("sparring_league_matches_open", "gauge", "1", "Matches that have no result yet.")
 
+STORE_STARTED: Final = Metric(
+    "sparring_store_start_time_seconds", "gauge", "s", "When a process of stores has started, in Unix seconds."
+)
+
 LATENCY_BOUNDS_S: Final = (0.0002, 0.0005, 0.001, 0.002, 0.005, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0, 5.0)
 """From a fifth of a millisecond, the least that a tick takes, to the longest that game cores wait for."""
 ROWS_BOUNDS: Final = (1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)

@@ -3,6 +3,7 @@
 import asyncio
 import logging
 import threading
+import time
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol, runtime_checkable
 
@@ -10,6 +11,7 @@ import ray
 from ray.exceptions import RayError
 
 from app.errors import ServiceNotFoundError
+from app.metrics import names
 from app.metrics.here import PROCESS
 from app.metrics.registry import Registry
 from app.metrics.series import Part
@@ -49,8 +51,10 @@ async def tell_for_ever(namespace: str, process: str, stores: Sequence[object], 
       registry: What it has measured.
     """
     measured = [store for store in stores if isinstance(store, Measured)]
+    started_s = time.time()
     while True:
         await asyncio.sleep(EVERY_S)
+        registry.series(names.STORE_STARTED, store=process).add(started_s)
         for store in measured:
             store.take_stock(registry, process)
         parts = registry.growth()

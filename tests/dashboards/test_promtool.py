@@ -34,4 +34,4 @@ def test_each_alert_is_quiet_first_and_fires_later_with_what_it_says() -> None:
 def test_each_alert_says_what_to_do_and_how_urgent_it_is() -> None:
     for rule in rules():
         assert rule["labels"]["severity"] in {"page", "ticket"}
-        assert set(rule["annotations"]) == {"summary", "description"}
+        assert set(rule["annotations"]) == {"runbook", "summary", "description"}

@@ -1,10 +1,13 @@
 """Who listens on the game port: a gateway on the head node, or nobody."""
 
 import json
+import os
+import signal
 import time
 from pathlib import Path
 
 import httpx
+import psutil
 import pytest
 
 from app.wire.token import sign
@@ -43,6 +46,36 @@ def test_games_behind_a_gateway_outlive_an_update_of_all(cluster: Cluster) -> No
             service.deploy()
             wait_until(lambda: live.ticks > before + 10 * 40, "games go on after the update")
         assert service.status()["gateway"] != old
+
+
+def test_games_go_on_when_the_gateway_is_killed(cluster: Cluster) -> None:
+    settings = ("actors.main.use_gateway=head", "actors.main.replicas=2", f"actors.main.port={free_port()}")
+    with Service(cluster, "cut_off", *settings, *COUNTING) as service:
+        old = service.status()["gateway"]
+        with live_games(service.url, 20) as live:
+            kill_the_gateway_of("cut_off")
+            wait_until(lambda: _another_answers(service, old), "another gateway answers", 60)
+            before = live.ticks
+            wait_until(lambda: live.ticks > before + 10 * 20, "games go on", 60)
+
+
+def kill_the_gateway_of(trial: str) -> None:
+    processes = psutil.Process().children(recursive=True)
+    (pid,) = [process.pid for process in processes if f"{trial}:gateway-main" in " ".join(_words(process))]
+    os.kill(pid, signal.SIGKILL)
+
+
+def _words(process: psutil.Process) -> list[str]:
+    try:
+        return process.cmdline()
+    except psutil.NoSuchProcess:
+        return []
+
+
+def _another_answers(service: Service, old: str) -> bool:
+    service.http.close()
+    service.http = service.new_client()
+    return bool(service.status()["gateway"] != old)
 
 
 def test_a_gateway_admits_by_key_and_token_and_the_replica_knows_whose_session_it_is(

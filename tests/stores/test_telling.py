@@ -1,4 +1,5 @@
 import asyncio
+import time
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -56,3 +57,5 @@ async def test_growth_and_gauges_are_told_again_where_the_store_did_not_take_the
     found = {part.metric.name: part.summary for part in told}
     assert found[names.STARTS.name].sum == 1
     assert found[names.BUFFER_ROWS.name].last == 3
+    assert 0 <= time.time() - found[names.STORE_STARTED.name].last < 60
+    assert [part.labels for part in told if part.metric is names.STORE_STARTED] == [(("store", "rollouts"),)]
