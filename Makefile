@@ -11,7 +11,7 @@ ARGS ?=
 pytest = $(BIN)/pytest -m "$(1)" $(2) $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proofs mutants lint bench gpu-check clean
+.PHONY: help setup demo test proofs mutants lint bench gpu-check soak clean
 
 help: ## Shows the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,12 +30,13 @@ demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; 
 	@$(BIN)/sparring launch --config configs/rl.yaml
 
 test: $(STAMP) ## Runs the unit tests, the C++ client, what starts Ray, then the commands end to end.
-	$(call pytest,not ray and not e2e and not cpp and not export and not mlflow and not slow and not proof and not mutant and not browser,-n 3 --dist worksteal)
+	$(call pytest,not ray and not e2e and not cpp and not export and not mlflow and not slow and not proof and not mutant and not browser and not soak,-n 3 --dist worksteal)
 	$(call pytest,cpp or export or mlflow or slow)
 	$(call pytest,browser and not ray)
 	$(call pytest,fast_proof,-n 2 --dist worksteal)
 	$(call pytest,ray)
 	$(call pytest,e2e)
+	$(call pytest,soak)
 
 proofs: $(STAMP) ## Learns each game that a proof names until it is solved, then lets each mutant fail.
 	$(call pytest,proof,-n 2 --dist worksteal)
@@ -55,6 +56,13 @@ bench: $(STAMP) ## Measures launch to solved, next to the same algorithm in one 
 
 gpu-check: $(STAMP) ## Checks what a GPU is asked for, in under ten minutes; without one it says so and ends.
 	@$(BIN)/sparring gpu-check
+
+# Length of the soak's load; RESUME=--resume goes on with the one before.
+MINUTES ?= 60
+SEED ?= 1
+RESUME ?=
+soak: $(STAMP) ## Plays for an hour (MINUTES=) while faults are made; the report is in build/soak.
+	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) $(RESUME)
 
 clean: ## Removes the virtual environment, caches and builds.
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

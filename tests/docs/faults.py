@@ -18,9 +18,9 @@ FIELDS: Final = {
 HEAD: Final = """\
 # What happens when a part dies
 
-Written from [faults.yaml](faults.yaml) by `python -m tests.docs.faults --write`; a test compares both, and checks that the
-tests exist which prove each row, and the alerts. The [runbook](runbook.md) begins at the alert instead. Times are those of
-one machine that is not busy with other things.
+Written from [faults.yaml](faults.yaml) by `python -m tests.docs.faults --write`; a test compares both, and checks that
+the tests which prove each row exist, and the alerts. The [runbook](runbook.md) begins at the alert instead. Times are
+those of one machine that is not busy with other things.
 
 """
 

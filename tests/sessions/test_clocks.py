@@ -11,18 +11,9 @@ from tests.sessions.fake_agent import Table
 ROOT = Path(__file__).parents[2]
 MEASURING = ("app/sessions", "app/client", "deployments/listener")
 ALSO = (
-    "plane",
-    "agents",
-    "handover",
-    "recovery",
-    "forward",
-    "members",
-    "steps",
-    "watchdog",
-    "overseer",
-    "pusher",
+    "plane", "agents", "handover", "recovery", "forward", "members", "steps", "watchdog", "overseer", "pusher",
     "push_link",
-)
+)  # fmt: skip
 SIGNS = {"signer.py"}
 """A token tells the time of day, and has to."""
 

@@ -1,0 +1,28 @@
+"""Minutes of the soak that ``make soak`` runs for an hour."""
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.soak.plan import KINDS
+
+pytestmark = [pytest.mark.soak, pytest.mark.timeout(900)]
+ROOT = Path(__file__).parents[2]
+MINUTES = 2.5
+"""Of load: with start and end less than five on two idle cores."""
+
+
+def test_games_and_training_survive_each_kind_of_fault(tmp_path: Path) -> None:
+    command = [sys.executable, "-m", "tests.soak", "--minutes", str(MINUTES), "--folder", str(tmp_path / "soak")]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=850, check=False)
+    assert done.returncode == 0, f"{done.stdout}\n{done.stderr[-4000:]}"
+    report = json.loads((tmp_path / "soak" / "report.json").read_text())
+    assert report["passed"] is True
+    assert (report["games_lost"], report["double_steps"]) == (0, 0)
+    assert {fault["kind"] for fault in report["faults"]} == set(KINDS)
+    assert report["ticks"] > 1000
+    assert report["training"]["updates"] > 0
+    assert done.stdout == (tmp_path / "soak" / "report.md").read_text()
