@@ -38,7 +38,11 @@ class Players(Generic[K]):
     """
 
     def __init__(
-        self, client: Client, options: Mapping[str, object] | None = None, name: Callable[[K], str] | None = None
+        self,
+        client: Client,
+        options: Mapping[str, object] | None = None,
+        name: Callable[[K], str] | None = None,
+        ended: Callable[[float], None] = lambda _: None,
     ) -> None:
         """Begins without a player.
 
@@ -46,7 +50,10 @@ class Players(Generic[K]):
           client: The service.
           options: Body of each start, the agent's; None for none.
           name: Returns the id of a player's next session, one that no other has had; None draws it.
+          ended: Takes the sum of rewards of each game that was played to its end in one session.
         """
+        self._ended = ended
+        self._returns: dict[K, float] = {}
         self._client, self._options = client, options
         self._prefix = secrets.token_hex(6)
         self._numbers = 0
@@ -69,6 +76,7 @@ class Players(Generic[K]):
         """
         if who not in self._open:
             self._begin(who)
+        self._returns[who] += _sum(reward)
         mask = {} if action_mask is None else {"action_mask": action_mask}
         self._ask(who, TICK, {"observation": observation, "reward": reward, **mask})
 
@@ -88,6 +96,8 @@ class Players(Generic[K]):
             seen = {} if observation is None else {"observation": observation}
             self._ask(who, STOP, {**seen, "reward": reward, "terminated": terminated, "truncated": truncated})
             del self._open[who]
+            if terminated or (truncated and observation is not None):
+                self._ended(self._returns[who] + _sum(reward))
 
     def playing(self, who: K) -> bool:
         """Returns whether a player has a session."""
@@ -133,6 +143,7 @@ class Players(Generic[K]):
 
     def _begin(self, who: K) -> None:
         self._open[who] = self._client.session(self._name(who))
+        self._returns[who] = 0.0
         self._ask(who, START, self._options)
 
     def _ask(self, who: K, kind: str, body: object) -> None:
@@ -151,6 +162,10 @@ class Players(Generic[K]):
     def _draw(self, who: K) -> str:
         self._numbers += 1
         return f"{self._prefix}-{self._numbers}"
+
+
+def _sum(reward: Reward) -> float:
+    return float(sum(reward.values())) if isinstance(reward, Mapping) else float(reward)
 
 
 def _action(value: Any) -> Any:
