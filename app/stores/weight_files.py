@@ -1,10 +1,12 @@
 """The newest weights of each model on disk, so that they survive the store's process."""
 
 import logging
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+import orjson
 from safetensors import SafetensorError, safe_open
 
 from app.errors import CheckpointError
@@ -14,6 +16,8 @@ from app.types import Arrays, Version
 
 REFUSED: Final = ".refused"
 """Ends the name of a file that was not read, so that the next version does not replace it."""
+DECLARED: Final = "models.json"
+"""Name of the file that tells which models a service plays."""
 
 _log = logging.getLogger(__name__)
 
@@ -51,6 +55,29 @@ class WeightFiles:
         with unfinished.open("wb") as out:
             out.writelines(file.parts())
         unfinished.replace(self._folder / f"{stored.model}.safetensors")
+
+    def declare(self, models: Mapping[str, tuple[str, int]]) -> None:
+        """Keeps what a service plays: of each model the hash of its network, and its newest generation.
+
+        Raises:
+          OSError: The disk is full or the folder cannot be written.
+        """
+        self._folder.mkdir(parents=True, exist_ok=True)
+        unfinished = self._folder / f".{DECLARED}.unfinished"
+        unfinished.write_bytes(orjson.dumps(models))
+        unfinished.replace(self._folder / DECLARED)
+
+    def declared(self) -> dict[str, tuple[str, int]]:
+        """Returns what was kept last; nothing where that is unreadable, which is logged."""
+        path = self._folder / DECLARED
+        try:
+            found = orjson.loads(path.read_bytes())
+            return {str(model): (str(spec_hash), int(generation)) for model, (spec_hash, generation) in found.items()}
+        except FileNotFoundError:
+            return {}
+        except (OSError, ValueError, TypeError, AttributeError) as error:
+            _log.warning("%s is not read: %s", path, error)
+            return {}
 
     def load(self) -> list[StoredWeights]:
         """Returns what the folder holds; a file that is refused is named in the log, and put aside."""

@@ -99,12 +99,19 @@ class WeightStore:
         self._frozen = FrozenWeights(Path(clones))
         self._clock = clock
         self._shelves: dict[str, Shelf] = {}
+        self._declaring = asyncio.Lock()
 
     async def start(self) -> None:
         """Takes up what an earlier process of this store left on disk."""
+        for model, (spec_hash, generation) in (await asyncio.to_thread(self._files.declared)).items():
+            self._shelves[model] = Shelf(spec_hash, generation)
         for stored in await asyncio.to_thread(self._files.load):
             meta, version = stored.meta, stored.version
-            shelf = self._shelves[stored.model] = Shelf(meta.spec_hash, version.generation)
+            known = self._shelves.get(stored.model)
+            if known is not None and known.spec_hash != meta.spec_hash:
+                continue  # Of a network that the service does not play any more.
+            generation = max(version.generation, 0 if known is None else known.generation)
+            shelf = self._shelves[stored.model] = Shelf(meta.spec_hash, generation)
             ref = await asyncio.to_thread(ray.put, stored.arrays)
             shelf.versions[version] = Entry(
                 ref, meta.published_s, size_of(stored.arrays), meta.parent, meta.content_hash
@@ -121,6 +128,7 @@ class WeightStore:
         if fixed or model not in self._shelves or self._shelves[model].spec_hash != spec_hash:
             generation = self._shelves[model].generation if model in self._shelves else 0
             self._shelves[model] = Shelf(spec_hash, generation)
+            await self._declare()
 
     async def begin(self, model: str, spec_hash: str, after: int = 0) -> int:
         """Returns the generation of a trainer that starts; it grows with each start.
@@ -140,8 +148,9 @@ class WeightStore:
                 f"model {model!r} has the shapes {spec_hash} in the trainer and {shelf.spec_hash} in the running "
                 "service; start both with one config, and restart the service after a change of the network"
             )
-        shelf.generation = max(shelf.generation, after) + 1
-        return shelf.generation
+        shelf.generation = generation = max(shelf.generation, after) + 1
+        await self._declare()
+        return generation
 
     async def publish(self, model: str, version: Version, arrays: Arrays, parent: Version | None = None) -> None:
         """Takes new weights; they reach every replica that waits.
@@ -245,6 +254,15 @@ class WeightStore:
             known = ", ".join(sorted(self._shelves)) or "none"
             raise ModelMismatchError(f"the service plays no model {model!r}; it plays: {known}")
         return self._shelves[model]
+
+    async def _declare(self) -> None:
+        """Keeps which models are played, so that this store's next process knows them before there are weights."""
+        models = {model: (shelf.spec_hash, shelf.generation) for model, shelf in self._shelves.items()}
+        async with self._declaring:
+            try:
+                await asyncio.to_thread(self._files.declare, models)
+            except OSError as error:
+                _log.warning("which models are played is not on disk: %s", error)
 
     def _listed(self) -> list[tuple[str, Shelf]]:
         return sorted(self._shelves.items())

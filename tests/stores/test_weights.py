@@ -1,6 +1,7 @@
 """The weight store without Ray: what it puts into the object store stays what it is."""
 
 import asyncio
+import shutil
 import threading
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,7 @@ import pytest
 from app.errors import ModelMismatchError
 from app.models.content import content_hash
 from app.stores import weights as module
-from app.stores.weight_files import WeightFiles
+from app.stores.weight_files import DECLARED, WeightFiles
 from app.stores.weights import KEPT, WeightStore
 from app.types import Arrays, Version
 
@@ -165,6 +166,7 @@ async def test_a_trainer_of_another_model_is_refused(tmp_path: Path) -> None:
 async def test_a_full_disk_does_not_stop_the_ring(tmp_path: Path, caplog: pytest.LogCaptureFixture) -> None:
     blocked = tmp_path / "weights"
     store = await store_of(blocked)
+    shutil.rmtree(blocked)
     blocked.write_text("a file where the folder should be")
     await publish(store, 0)
     await written(store)
@@ -232,3 +234,24 @@ async def test_versions_stay_in_the_order_in_which_they_were_sent(
     monkeypatch.setattr(module, "ray", SimpleNamespace(put=put, get=lambda given: given))
     await asyncio.gather(publish(store, 0), publish(store, 1))
     assert await store.newest("m") == Version(1, 1)
+
+
+async def test_a_store_that_starts_again_knows_its_models_and_generations_before_there_are_weights(
+    tmp_path: Path,
+) -> None:
+    first = await store_of(tmp_path)
+    assert await first.begin("m", "hash") == 1
+    assert await first.begin("m", "hash") == 2
+    again = WeightStore(str(tmp_path), str(tmp_path / "clones"))
+    await again.start()
+    assert await again.newest("m") is None
+    assert await again.begin("m", "hash") == 3
+
+
+async def test_a_damaged_list_of_models_is_told_and_stops_nothing(
+    tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / DECLARED).write_text('{"m": "hash"')
+    store = await store_of(tmp_path)
+    assert "is not read" in caplog.text
+    assert await store.begin("m", "hash") == 1
