@@ -36,6 +36,7 @@ from deployments.gateway_replica import GatewayReplica
 from deployments.league_weights import set_apart
 from deployments.model import ModelPlace, ModelReplica
 from deployments.models import network_of
+from deployments.nodes import machines, refuse_loopback, tell_unshared
 from deployments.options import actor_options, gateway_options, model_options
 from deployments.port import refuse_taken
 from deployments.releases import release_sources
@@ -90,6 +91,8 @@ def prepare(whole: ExperimentConfig) -> Prepared:
     refuse_bad_keys(config)
     modules = build_models(config)
     refuse_if_too_big(config, ray.cluster_resources().get("CPU", 0.0))  # type: ignore[no-untyped-call]
+    nodes = machines()
+    refuse_loopback(config, list(nodes))
     namespace = namespace_of(config.run)
     owner = f"{namespace} of the cluster at {ray.get_runtime_context().gcs_address}"
     for actor in config.actors.values():
@@ -97,6 +100,8 @@ def prepare(whole: ExperimentConfig) -> Prepared:
             refuse_taken(actor.host, actor.port, owner)
     sources = release_sources(config)
     root = state_root(config.run.project)
+    if len(nodes) > 1:
+        tell_unshared(root, nodes)
     trial = open_stores(config, root)
     if config.league is not None:
         hashes = {name: hash_of(module) for name, module in modules.items()}

@@ -1,6 +1,9 @@
 """Brings each step to the replica that holds its game, so that any connection reaches any game."""
 
+import asyncio
 from typing import Final
+
+from ray.exceptions import RayError
 
 from app.client.kept import ConnectionLostError
 from app.errors import (
@@ -16,8 +19,8 @@ from app.sessions.ids import game_of
 from app.sessions.table import SessionTable
 from app.types import StepKind
 from app.wire.steps import StepReply, StepRequest
-from deployments.batched import Batched
-from deployments.links import Links, ReplicaGoneError
+from deployments.batched import PATIENCE_S, Batched
+from deployments.links import Links, ReplicaGoneError, ReplicaSilentError
 from deployments.members import Members
 from deployments.owners import Owners
 from deployments.recovery import Recovery
@@ -131,14 +134,28 @@ class Forwarding:
         """Returns who holds the game now that its owner did not answer."""
         game = game_of(request.session)
         self._owners.forget(game)
-        if isinstance(error, ReplicaGoneError):
-            await self._members.directory.leave(owner)
+        if await self._is_gone(owner, error):
             return await self._owner_after(owner, request, error)
         if request.seq is None and isinstance(error, ConnectionLostError) and error.sent:
             raise AgentError(f"replica {owner} closed the connection; whether it played the step is unknown") from error
         return owner
 
-    async def _owner_after(self, gone: str, request: StepRequest, error: ReplicaGoneError) -> str:
+    async def _is_gone(self, owner: str, error: Exception) -> bool:
+        """Returns whether a replica that did not answer is gone; of a silent machine the directory has heard nothing.
+
+        Raises:
+          OverloadedError: The directory does not answer.
+        """
+        try:
+            async with asyncio.timeout(PATIENCE_S):
+                if isinstance(error, ReplicaGoneError):
+                    await self._members.directory.leave(owner)
+                    return True
+                return isinstance(error, ReplicaSilentError) and await self._members.directory.leave_if_silent(owner)
+        except (RayError, TimeoutError) as failure:
+            raise OverloadedError(f"replica {owner} does not answer, nor does the directory: {failure}") from failure
+
+    async def _owner_after(self, gone: str, request: StepRequest, error: Exception) -> str:
         """Returns who holds a game whose replica is gone; a start of which nothing is left begins it anew here."""
         try:
             found = await self._owner(game_of(request.session))

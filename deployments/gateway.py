@@ -10,7 +10,7 @@ from app.sessions.directory import Replica
 from app.sessions.ids import game_of
 from app.types import StepKind
 from app.wire.steps import StepReply, StepRequest
-from deployments.links import ReplicaGoneError
+from deployments.links import ReplicaGoneError, ReplicaSilentError
 from deployments.owners import Owners
 
 TRIES_MAX: Final = 3
@@ -106,9 +106,9 @@ class Gateway:
           AgentError: It may have played the step, which must not be played twice.
         """
         self._owners.forget(game_of(request.session))
-        if isinstance(error, ReplicaGoneError):
+        if isinstance(error, ReplicaGoneError | ReplicaSilentError):
             self._behind.replicas.pop(replica.name, None)  # Until the next report, half a second on.
-        elif isinstance(error, ConnectionLostError) and error.sent and not _repeatable(request):
+        if isinstance(error, ConnectionLostError) and error.sent and not _repeatable(request):
             raise AgentError(
                 f"replica {replica.name} closed the connection; whether it played the step is unknown"
             ) from error

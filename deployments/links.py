@@ -1,6 +1,7 @@
 """Kept connections to the other replicas: one link for steps, and HTTP for the rest."""
 
 import asyncio
+import errno
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
@@ -26,10 +27,19 @@ PROBE_PAUSE_S: Final = 0.05
 """Pause between two of them."""
 PROBE_TIMEOUT_S: Final = 1.0
 """Longest wait for the answer to one."""
+UNREACHED: Final = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT, errno.EHOSTDOWN)
+"""What a system says where no machine answers."""
+UNHEARD_MS: Final = 2_000
+"""Milliseconds for which the other machine's kernel may leave bytes of a link unacknowledged: beyond it is gone, or the
+way to it is cut. A process that stands still has a kernel that goes on."""
 
 
 class ReplicaGoneError(Exception):
     """Nobody listens where the replica did: its process is gone."""
+
+
+class ReplicaSilentError(ConnectionLostError):
+    """Its machine does not answer either: it is gone, or the way to it is cut."""
 
 
 class Links:
@@ -55,6 +65,7 @@ class Links:
         Raises:
           StepError: The replica's own error; a ``GameElsewhereError`` where it has handed the game on.
           ReplicaGoneError: Its process is gone.
+          ReplicaSilentError: Its machine does not answer.
           ConnectionLostError: It does not answer; whether it has read the step is unknown.
         """
         link = self._links.get(replica.name)
@@ -64,7 +75,7 @@ class Links:
             return await link.send(request, timeout_s, via_gateway=via_gateway)
         except ConnectionLostError:
             if not link.usable:
-                await self._probe(replica)
+                await self._probe(replica, sent=True)
             raise
 
     async def post(
@@ -81,7 +92,7 @@ class Links:
             return await connection.request("POST", path, {**headers, SECRET_HEADER: self._secret}, body, timeout_s)
         except ConnectionLostError:
             if not connection.usable:
-                await self._probe(replica)
+                await self._probe(replica, sent=True)
             raise
 
     async def close(self) -> None:
@@ -95,16 +106,23 @@ class Links:
         self._links.clear()
         self._connections.clear()
 
-    async def _probe(self, replica: Replica) -> None:
+    async def _probe(self, replica: Replica, *, sent: bool) -> None:
         """Does nothing where the replica answers; a process that is about to be gone is watched until it is.
+
+        Args:
+          replica: Which.
+          sent: Whether something was under way that it may have read.
 
         Raises:
           ReplicaGoneError: Its process is gone, and all that was under way with it.
+          ReplicaSilentError: Its machine does not answer.
         """
         for _ in range(PROBES):
             try:
                 connection = await self._connection(replica)
                 await connection.request("GET", "/healthz", {SECRET_HEADER: self._secret}, b"", PROBE_TIMEOUT_S)
+            except ReplicaSilentError as error:
+                raise ReplicaSilentError(str(error), sent=sent) from error
             except ConnectionLostError:
                 await asyncio.sleep(PROBE_PAUSE_S)
             else:
@@ -119,6 +137,7 @@ class Links:
         self._links = {peer: link for peer, link in self._links.items() if link.usable}
         try:
             opened = await PeerLink.open(replica.host, replica.peer_port, self._secret, timeout_s=CONNECT_TIMEOUT_S)
+            opened.end_unheard(UNHEARD_MS)
         except ConnectionLostError as error:
             _raise_if_gone(replica, error)
             raise
@@ -132,6 +151,7 @@ class Links:
             return best
         try:
             opened = await HttpConnection.open(replica.host, replica.peer_port, timeout_s=CONNECT_TIMEOUT_S)
+            opened.end_unheard(UNHEARD_MS)
         except ConnectionLostError as error:
             _raise_if_gone(replica, error)
             raise
@@ -142,3 +162,5 @@ class Links:
 def _raise_if_gone(replica: Replica, error: ConnectionLostError) -> None:
     if isinstance(error.__cause__, ConnectionRefusedError):
         raise ReplicaGoneError(f"replica {replica.name} is gone") from error
+    if isinstance(error.__cause__, TimeoutError) or getattr(error.__cause__, "errno", None) in UNREACHED:
+        raise ReplicaSilentError(f"nobody answers at {replica.host} for replica {replica.name}", sent=False) from error

@@ -2,13 +2,19 @@
 
 import asyncio
 import logging
+import math
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from ray.exceptions import RayError
 
-from app.sessions.directory import Replica
+from app.client.connection import HttpConnection
+from app.client.kept import ConnectionLostError
+from app.errors import OverloadedError
+from app.sessions.directory import LEASE_S, Replica
 from app.sessions.placement import better_place
+from app.sessions.shared_tasks import SharedTasks
 from app.sessions.table import SessionTable
 from app.stores.directory import DirectoryClient, Membership
 
@@ -19,6 +25,8 @@ BEAT_S = 0.5
 """Seconds between two reports: a directory that was restarted hears of every game within its wait for them."""
 BEAT_TIMEOUT_S = 2.0
 """Longest wait for the answer to a report."""
+REACH_TIMEOUT_S = 1.0
+"""Longest wait for the directory's node to accept a connection."""
 
 _log = logging.getLogger(__name__)
 
@@ -44,6 +52,9 @@ class Members:
         self.replicas: dict[str, Replica] = {}
         self.rejoined: Callable[[], Awaitable[None]] | None = None
         """Called when the directory, and the stores beside it, began anew."""
+        self._node = ("", 0)
+        self._held_until_s = math.inf
+        self._renewing: SharedTasks[None] = SharedTasks()
 
     async def join(self, endpoint: str) -> None:
         """Enters the directory and learns who is there.
@@ -66,10 +77,27 @@ class Members:
         try:
             async with asyncio.timeout(BEAT_TIMEOUT_S):
                 found = await self._report()
-                if found.directory != self._directory_name:
+                if found.directory != self._directory_name or not found.known:
                     await self._rejoin(found.directory)
         except (RayError, TimeoutError) as error:
             _log.warning("the directory of games does not answer, asking again: %s", error)
+
+    def lapsed(self) -> bool:
+        """Returns whether another replica may have games of this one by now, since no report was answered for long.
+
+        On the directory's own node it never is.
+        """
+        return now_s() >= self._held_until_s
+
+    async def renew(self) -> None:
+        """Reports again; where the directory does not answer, its node must.
+
+        Then the directory's process has ended, and its next one is told who holds what.
+
+        Raises:
+          OverloadedError: This replica is cut off.
+        """
+        await self._renewing.result("lease", self._renew)
 
     def better_place(self) -> str | None:
         """Returns the replica that should take a new game instead of this one."""
@@ -93,19 +121,51 @@ class Members:
     def _held(self) -> list[tuple[str, int]]:
         return [(game.id, game.epoch) for game in self._table.games.all()]
 
+    async def _renew(self) -> None:
+        await self.beat()
+        if not self.lapsed():
+            return
+        begun_s = now_s()
+        if not await _reached(*self._node):
+            raise OverloadedError("this replica is cut off from the directory: another may have its games by now")
+        self._held_until_s = begun_s + LEASE_S
+
     async def _report(self) -> Membership:
+        begun_s = now_s()
         found = await self.directory.report(self.own, self._table.games.playing, self._table.draining)
         self.replicas = {replica.name: replica for replica in found.replicas}
         self._games = dict(found.games)
+        self._node = found.node
+        near = self.own.host == found.node[0] or self.own.host.startswith("127.")
+        if near or found.known:
+            self._held_until_s = math.inf if near else begun_s + LEASE_S
         return found
 
     async def _rejoin(self, directory_name: str) -> None:
-        """Tells a directory that began anew what is held here, and drops what another holds by now."""
+        """Tells a directory that began anew, or took this replica for gone, what is held here.
+
+        What another holds by now is dropped.
+        """
         for game_id in await self.directory.join(self.own, self._port, self._held()):
             game = self._table.games.get(game_id)
             if game is not None:
                 _log.error("game %r is held by another replica by now; it ends here", game_id)
                 self._table.forget(game)
-        self._directory_name = directory_name
-        if self.rejoined is not None:
+        anew, self._directory_name = directory_name != self._directory_name, directory_name
+        if anew and self.rejoined is not None:
             await self.rejoined()
+
+
+def now_s() -> float:
+    """Returns seconds that never go back."""
+    return time.monotonic()
+
+
+async def _reached(host: str, port: int) -> bool:
+    """Returns whether somebody accepts connections there."""
+    try:
+        connection = await HttpConnection.open(host, port, timeout_s=REACH_TIMEOUT_S)
+    except ConnectionLostError:
+        return False
+    await connection.close()
+    return True

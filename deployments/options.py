@@ -8,6 +8,7 @@ from app.config.base import Process
 from app.config.models import ModelConfig
 from app.config.serving import ActorConfig, Autoscaling
 from app.config.slots import GATEWAY_CPUS
+from app.stores.host import HEAD_NODE
 
 MAX_ONGOING: Final = 1_000
 """Requests that Serve lets into one replica at a time; its default of 5 would throttle."""
@@ -28,8 +29,8 @@ LOOK_BACK_S: Final = 3.0
 """Seconds of reports that the autoscaler keeps; ours reads the newest, and Serve takes five in this time."""
 MODEL_GRACE_S: Final = 10.0
 """Longest wait for a model replica's last batches."""
-HEAD_NODE: Final = {"node:__internal_head__": 0.001}
-"""Resource that only the head node has."""
+ON_HEAD: Final = {HEAD_NODE: 0.001}
+"""What only the head node can give."""
 
 
 def actor_options(actor: ActorConfig) -> dict[str, Any]:
@@ -48,7 +49,7 @@ def actor_options(actor: ActorConfig) -> dict[str, Any]:
 
 def gateway_options(actor: ActorConfig) -> dict[str, Any]:
     """Returns the options of the deployment that listens for an actor on the head node."""
-    resources = {"num_cpus": GATEWAY_CPUS, "resources": HEAD_NODE}
+    resources = {"num_cpus": GATEWAY_CPUS, "resources": ON_HEAD}
     return {"num_replicas": 1, **_updates(actor.drain_timeout_s), "ray_actor_options": resources}
 
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from app.errors import BadRequestError, GameElsewhereError
 from app.sessions.directory import Replica
+from app.sessions.ids import game_of
 from app.sessions.limits import Limits
 from app.sessions.roles import MakeAgent
 from app.sessions.table import SessionTable
@@ -109,6 +110,8 @@ class GamePlane:
           GameElsewhereError: The game is held by another replica.
           StepError: The step cannot be answered.
         """
+        if self.members.lapsed():
+            await self._hold_again(request)
         reply = await self._answer(request)
         return reply._replace(endpoint=self.members.own.endpoint) if request.kind is StepKind.START else reply
 
@@ -173,6 +176,18 @@ class GamePlane:
         if lost:
             await self._recovery.claimed(game, found.claim.epoch)
         return found.claim.epoch
+
+    async def _hold_again(self, request: StepRequest) -> None:
+        """Returns where this replica may answer for its games again.
+
+        Raises:
+          GameElsewhereError: Another replica has taken the game meanwhile.
+          OverloadedError: This replica is cut off.
+        """
+        held = request.session in self.table
+        await self.members.renew()
+        if held and request.session not in self.table:
+            raise GameElsewhereError(game_of(request.session), "")
 
     async def _save_again(self) -> None:
         if self.saver is not None:

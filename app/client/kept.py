@@ -1,6 +1,7 @@
 """What kept client connections have in common: how they are opened, and how they end."""
 
 import asyncio
+import socket
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar, cast
@@ -44,6 +45,12 @@ class KeptConnection(asyncio.Protocol, ABC):
     def usable(self) -> bool:
         """Tells whether the connection still takes requests."""
         return self._usable
+
+    def end_unheard(self, after_ms: int) -> None:
+        """Has the connection end where the peer's system leaves bytes unacknowledged for so long; Linux alone can."""
+        if self._transport is not None and hasattr(socket, "TCP_USER_TIMEOUT"):
+            connected = self._transport.get_extra_info("socket")
+            connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, after_ms)
 
     async def close(self, timeout_s: float = 1.0) -> None:
         """Closes the connection, failing what is under way, and waits at most ``timeout_s`` until it is gone."""

@@ -9,6 +9,11 @@ GONE_REMEMBERED: Final = 100_000
 """Claims of replicas that are gone, so that a step can be told that its game is lost."""
 FRESH_S: Final = 3.0
 """A replica that has reported within this time gets new games."""
+SILENT_S: Final = 4.0
+"""A replica that has not reported for longer, and that its peers do not reach, is gone: its games may go on elsewhere.
+Longer than ``LEASE_S``, so that it has stopped to answer by then."""
+LEASE_S: Final = 3.0
+"""Seconds after a report for which a replica may answer for its games, where it does not reach the directory's node."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +58,8 @@ class Directory:
     claims: dict[str, Claim] = field(default_factory=dict)
     gone: OrderedDict[str, Claim] = field(default_factory=OrderedDict)
     """Claims of replicas that are gone, until somebody claims the game anew."""
+    taken_over: OrderedDict[str, int] = field(default_factory=OrderedDict)
+    """Epoch under which a game went on whose replica was gone: who held it before may still live, and come back."""
 
     def join(self, replica: Replica, held: Iterable[tuple[str, int]], now_s: float) -> list[str]:
         """Adds a replica with the games that it holds already, and returns those that another holds by now."""
@@ -62,7 +69,9 @@ class Directory:
         for game, epoch in held:
             self.epoch = max(self.epoch, epoch)
             present = self.claims.get(game)
-            if present is None or present.owner == replica.name or present.epoch < epoch:
+            if epoch < self.taken_over.get(game, 0):
+                refused.append(game)
+            elif present is None or present.owner == replica.name or present.epoch < epoch:
                 self.claims[game] = Claim(replica.name, epoch)
                 self.gone.pop(game, None)
             else:
@@ -82,6 +91,13 @@ class Directory:
             self.gone[game] = self.claims.pop(game)
         while len(self.gone) > GONE_REMEMBERED:
             self.gone.popitem(last=False)
+
+    def leave_if_silent(self, name: str, now_s: float) -> bool:
+        """Removes a replica that has not reported for long; returns whether it is not there any more."""
+        load = self.loads.get(name)
+        if load is not None and now_s - load.at_s > SILENT_S:
+            self.leave(name)
+        return name not in self.replicas
 
     def claim(self, game: str, name: str) -> Claim:
         """Makes a replica the owner of a game that nobody holds, and returns who holds it now."""
@@ -128,6 +144,9 @@ class Directory:
 
     def _grant(self, game: str, name: str) -> Claim:
         self.epoch += 1
-        self.gone.pop(game, None)
+        if self.gone.pop(game, None) is not None:
+            self.taken_over[game] = self.epoch
+            if len(self.taken_over) > GONE_REMEMBERED:
+                self.taken_over.popitem(last=False)
         self.claims[game] = Claim(name, self.epoch)
         return self.claims[game]

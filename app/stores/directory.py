@@ -36,6 +36,10 @@ class Membership:
     replicas: tuple[Replica, ...]
     games: dict[str, int]
     """Games of each replica that takes new ones, of the asking replica's actor."""
+    known: bool = True
+    """Whether the asking replica is there; one that was taken for gone joins again."""
+    node: tuple[str, int] = ("", 0)
+    """Address and port of the directory's node, where something listens for as long as the node is reached."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +61,11 @@ class DirectoryStore:
         self._directory = Directory(epoch=time.time_ns() // 1_000_000)
         self._ports: dict[str, int] = {}
         self._complete = asyncio.Event()
+        self._node = ("", 0)
 
     async def start(self) -> None:
         """Waits for the replicas' reports where this process was restarted."""
+        self._node = await asyncio.to_thread(own_node)
         if ray.get_runtime_context().was_current_actor_reconstructed:
             asyncio.get_running_loop().call_later(REJOIN_S, self._complete.set)
         else:
@@ -97,11 +103,17 @@ class DirectoryStore:
         """Takes a replica's load and returns who else is there."""
         now_s = time.monotonic()
         self._directory.report(name, Load(now_s, games, draining))
-        return Membership(self._name, tuple(self._directory.replicas.values()), self._directory.fresh(actor, now_s))
+        replicas = self._directory.replicas
+        fresh = self._directory.fresh(actor, now_s)
+        return Membership(self._name, tuple(replicas.values()), fresh, name in replicas, self._node)
 
     async def leave(self, name: str) -> None:
         """Removes a replica."""
         self._directory.leave(name)
+
+    async def leave_if_silent(self, name: str) -> bool:
+        """Removes a replica that has not reported for long; returns whether it is not there any more."""
+        return self._directory.leave_if_silent(name, time.monotonic())
 
     async def claim(self, games: list[str], name: str) -> list[tuple[Found, bool]]:
         """Claims games for a replica; returns who holds each, and whether the game was another's that is gone."""
@@ -176,6 +188,10 @@ class DirectoryClient:
         """Removes a replica."""
         await self._handle.call("leave", name)
 
+    async def leave_if_silent(self, name: str) -> bool:
+        """Removes a replica that has not reported for long; returns whether it is not there any more."""
+        return bool(await self._handle.call("leave_if_silent", name))
+
     async def claim(self, games: list[str], name: str) -> list[tuple[Found, bool]]:
         """Claims games for a replica; returns who holds each, and whether the game was another's that is gone."""
         return cast("list[tuple[Found, bool]]", await self._handle.call("claim", games, name))
@@ -199,3 +215,12 @@ class DirectoryClient:
     async def find(self, games: list[str]) -> list[Found]:
         """Returns who holds each game."""
         return cast("list[Found]", await self._handle.call("find", games))
+
+
+def own_node() -> tuple[str, int]:
+    """Returns the address of this process's node, and a port on which Ray listens there."""
+    node_id = ray.get_runtime_context().get_node_id()
+    for node in ray.nodes():  # type: ignore[no-untyped-call]
+        if node["NodeID"] == node_id:
+            return str(node["NodeManagerAddress"]), int(node["NodeManagerPort"])
+    return "", 0

@@ -18,7 +18,8 @@ from app.wire.detect import Speech
 from app.wire.http import HttpReply, HttpRequest
 from app.wire.steps import StepReply, StepRequest
 from deployments import framed_link
-from deployments.links import Links, ReplicaGoneError
+from deployments import links as links_module
+from deployments.links import Links, ReplicaGoneError, ReplicaSilentError
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.http import HttpConnection
 from deployments.listener.peer import PeerConnection
@@ -253,3 +254,42 @@ async def test_links_close_at_once_with_steps_under_way() -> None:
             await asked
         await eventually(lambda: not owner.port.open or all(not c.ending for c in owner.port.open))
         owner.doors["wait"].set()
+
+
+@asynccontextmanager
+async def deaf() -> AsyncIterator[Replica]:
+    """Runs a machine that answers no connection: its queue is full, and nobody takes from it."""
+    with socket.socket() as listening:
+        listening.bind((HOST, 0))
+        listening.listen(0)
+        address = listening.getsockname()
+        waiting = [socket.socket() for _ in range(4)]
+        for one in waiting:
+            one.setblocking(False)
+            one.connect_ex(address)
+        try:
+            yield Replica("deaf", HOST, address[1])
+        finally:
+            for one in waiting:
+                one.close()
+
+
+async def test_a_machine_that_does_not_answer_is_told_from_a_process_that_is_gone(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(links_module, "CONNECT_TIMEOUT_S", 0.1)
+    async with deaf() as replica, linked() as links:
+        with pytest.raises(ReplicaSilentError) as caught:
+            await links.step(replica, tick("a"), LONG_S)
+        assert not caught.value.sent
+        with pytest.raises(ReplicaSilentError):
+            await links.post(replica, "/adopt", {}, b"", LONG_S)
+
+
+async def test_links_end_where_the_other_machine_acknowledges_nothing() -> None:
+    async with running(Owner()) as replica, linked() as links:
+        await links.step(replica, tick("a"), LONG_S)
+        (link,) = links._links.values()
+        assert link._transport is not None
+        connected = link._transport.get_extra_info("socket")
+        assert connected.getsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT) == links_module.UNHEARD_MS

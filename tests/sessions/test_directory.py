@@ -1,7 +1,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 
-from app.sessions.directory import FRESH_S, Claim, Directory, Load, Replica
+from app.sessions.directory import FRESH_S, LEASE_S, SILENT_S, Claim, Directory, Load, Replica
 
 A, B = Replica("a", "127.0.0.1", 1, actor="main"), Replica("b", "127.0.0.1", 2, actor="main")
 
@@ -143,3 +143,32 @@ def test_a_game_has_at_most_one_live_owner_and_epochs_only_grow(moves: list[tupl
             assert held not in games.gone
             assert claim.epoch >= newest.get(held, 0)
             newest[held] = claim.epoch
+
+
+def test_a_replica_is_gone_by_its_silence_alone_where_nobody_reaches_it() -> None:
+    games = directory()
+    games.claim("g", "a")
+    games.report("a", Load(at_s=10.0))
+    assert not games.leave_if_silent("a", 10.0 + SILENT_S)
+    assert games.find("g") == (Claim("a", 101), A)
+    assert games.leave_if_silent("a", 10.1 + SILENT_S)
+    assert games.find("g") == (Claim("a", 101), None)
+    assert games.leave_if_silent("a", 10.2 + SILENT_S)
+
+
+def test_who_comes_back_after_it_was_taken_for_gone_keeps_what_nobody_took_and_nothing_else() -> None:
+    games = directory()
+    held = [(game, games.claim(game, "a").epoch) for game in ("kept", "played", "over")]
+    games.leave("a")
+    epoch = games.recover("over", "b")
+    assert epoch is not None
+    games.release([("over", epoch.epoch)], "b")  # It was played to its end meanwhile.
+    games.recover("played", "b")
+    assert games.join(A, held, now_s=20.0) == ["played", "over"]
+    assert games.find("kept") == (Claim("a", 101), A)
+    assert games.find("played")[1] == B
+    assert games.find("over") == (None, None)
+
+
+def test_a_replica_answers_no_longer_than_the_directory_waits() -> None:
+    assert LEASE_S < SILENT_S
