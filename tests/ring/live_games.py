@@ -3,6 +3,7 @@
 import asyncio
 import random
 import threading
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -33,6 +34,8 @@ class LiveGames:
     """Ticks that each resumed game has missed."""
     failures: list[str] = field(default_factory=list)
     finished: int = 0
+    slowest_s: dict[str, float] = field(default_factory=dict)
+    """Longest wait for the answer to a tick, of each session, as long as nobody clears it."""
     started: threading.Event = field(default_factory=threading.Event)
     _begun: int = 0
 
@@ -60,8 +63,9 @@ class LiveGames:
                 seq += 1
                 value = source.randrange(1000)
                 total += value
-                client = source.choice(clients)  # Over any connection.
+                client, sent_s = source.choice(clients), time.monotonic()  # Over any connection.
                 answer: dict[str, Any] = orjson.loads(await client.step(session, "tick", seq, b"%d" % value))
+                self.slowest_s[session] = max(self.slowest_s.get(session, 0.0), time.monotonic() - sent_s)
                 if answer["missed"] > missed:
                     self.resumed += 1
                     self.missed.append(answer["missed"] - missed)

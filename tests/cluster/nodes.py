@@ -1,0 +1,111 @@
+"""Ray on machines of its own, and a service that is spread over them."""
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import httpx
+import ray
+from ray import serve
+
+from deployments.build import application, prepare
+from tests.ring.service import Cluster, Service, wait_until
+
+from .network import Machine, machines
+
+GCS_PORT = 6379
+STORE_BYTES = 128 * 2**20
+GAME_PORT = 36390
+NODE_CPUS = 3
+"""Pretended: what both nodes ask of the machine's own cores is little."""
+AGENT_PORTS = {"dashboard-agent-grpc-port": 6401, "runtime-env-agent-port": 6402, "dashboard-agent-listen-port": 6403}
+"""Fixed, since Ray gives up where its agents take more than 15 s to tell ports of their own."""
+STARTS = 3
+JOINED_S = 60.0
+
+
+@dataclass(frozen=True)
+class Nodes:
+    """Two Ray nodes, each on a machine of its own; the tests' process is on the head's."""
+
+    head: Machine
+    other: Machine
+    cluster: Cluster
+
+    def start_other(self) -> None:
+        """Starts Ray on the other machine, and returns once the head knows it."""
+        self.other.revive()
+        start_ray(self.other, "--address", f"{self.head.address}:{GCS_PORT}")
+        wait_until(lambda: self.other.address in alive(), "the other node has joined", JOINED_S)
+
+
+RAY = (sys.executable, "-m", "ray.scripts.scripts")
+
+
+def start_ray(machine: Machine, *role: str) -> None:
+    """Starts a Ray node; on a busy machine Ray gives up before its own processes are there, and is started again."""
+    for attempt in range(STARTS):
+        try:
+            machine.run(*RAY, "start", *role, *_options(machine))
+        except AssertionError:
+            machine.kill_all()
+            if attempt == STARTS - 1:
+                raise
+        else:
+            return
+
+
+def _options(machine: Machine) -> list[str]:
+    whole = {"node-ip-address": machine.address, "num-cpus": NODE_CPUS, "object-store-memory": STORE_BYTES}
+    whole |= AGENT_PORTS
+    return ["--disable-usage-stats", *(f"--{name}={value}" for name, value in whole.items())]
+
+
+def alive() -> dict[str, str]:
+    """Returns the ids of live nodes by their address."""
+    return {node["NodeManagerAddress"]: node["NodeID"] for node in ray.nodes() if node["Alive"]}
+
+
+@contextmanager
+def two_nodes(folder: Path) -> Iterator[Nodes]:
+    """Runs Ray on two machines, with this process's threads on the head's."""
+    with machines("head", "other") as made:
+        head, other = made["head"], made["other"]
+        temporary = ("--temp-dir", f"{folder}/ray", "--include-dashboard=false", f"--port={GCS_PORT}")
+        start_ray(head, "--head", *temporary)
+        with head.joined():
+            ray.init(address=f"{head.address}:{GCS_PORT}", log_to_driver=False)
+            try:
+                serve.start(proxy_location="HeadOnly", http_options={"host": head.address, "port": 8000})
+                nodes = Nodes(head, other, Cluster(f"http://{head.address}:8000", Path(os.environ["SPARRING_HOME"])))
+                nodes.start_other()
+                yield nodes
+                serve.shutdown()
+            finally:
+                ray.shutdown()
+
+
+class SpreadService(Service):
+    """A trial's service with a replica on each node."""
+
+    def __init__(self, nodes: Nodes, trial: str, *overrides: str) -> None:
+        spread = ("host=0.0.0.0", f"port={GAME_PORT}", "access.allow_open=true", "replicas=2")
+        super().__init__(nodes.cluster, trial, *(f"actors.main.{setting}" for setting in spread), *overrides)
+        self.nodes = nodes
+
+    def deploy(self) -> None:
+        prepared = prepare(self.config)
+        self.trial = prepared.trial
+        serve.run(application(prepared), name=self.trial_name, route_prefix=f"/{self.trial_name}")
+        self.port = self.trial.directory.ports()["main"]
+        self.url, self.other_url = (f"http://{m.address}:{self.port}" for m in (self.nodes.head, self.nodes.other))
+        self.serve_url = f"{self.cluster.serve_url}/{self.trial_name}"
+        self.http, self.other_http = (httpx.Client(base_url=url, timeout=30) for url in (self.url, self.other_url))
+
+    def other_status(self) -> dict[str, Any]:
+        found: dict[str, Any] = self.other_http.get("/status").json()
+        return found

@@ -1,0 +1,123 @@
+"""A service on two nodes: games reach their replica from both, and outlive what happens to one."""
+
+import threading
+from typing import Any
+
+import httpx
+import pytest
+
+from app.models.module import build_module, to_arrays
+from tests.ring.fleet import COUNTING
+from tests.ring.live_games import live_games
+from tests.ring.service import observation, step, wait_until
+from tests.ring.test_hand_over import moved, totals
+
+from .nodes import Nodes, SpreadService
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+
+GAMES = 20
+KEPT = (*COUNTING, "actors.main.snapshot_every_ticks=1")
+RECOVERED_S = 10.0
+CUT_S = 6.0
+"""Longer than the lease of a replica's games, and shorter than Ray waits before it takes a node for dead."""
+UNDISTURBED_S = 3.0
+"""Longest tick of a game that nothing happens to, on a machine that is busy."""
+
+
+def held(service: SpreadService, prefix: str) -> dict[str, set[str]]:
+    """Returns the sessions that are held on the head's and on the other node."""
+    found = {}
+    for node, client in (("head", service.http), ("other", service.other_http)):
+        listed: dict[str, Any] = client.get("/sessions?limit=1000").json()
+        found[node] = {session["id"] for session in listed["sessions"] if session["id"].startswith(prefix)}
+    return found
+
+
+def test_each_node_answers_on_its_own_game_port_for_every_game(nodes: Nodes) -> None:
+    with SpreadService(nodes, "spread", *COUNTING) as service:
+        here, there = service.status(), service.other_status()
+        assert here["replica"] != there["replica"]
+        assert [r.host for r in service.trial.directory.replicas()] != 2 * [nodes.head.address]
+        with live_games(service.url, GAMES) as near, live_games(service.other_url, GAMES, prefix="far") as far:
+            wait_until(lambda: near.ticks > 100 and far.ticks > 100, "games are played on both")
+            with httpx.Client(base_url=service.other_url, timeout=30) as http:
+                assert step(http, "live-0", "tick", 1, seq=1_000_000).json()["code"] == "seq_gap"  # It is known there.
+            service.deploy()
+            before = near.ticks, far.ticks
+            wait_until(lambda: near.ticks > before[0] + 5 * GAMES, "games go on after the update")
+            wait_until(lambda: far.ticks > before[1] + 5 * GAMES, "games go on after the update")
+        moved(service, 2 * GAMES)
+        assert {service.status()["replica"], service.other_status()["replica"]}.isdisjoint(
+            {here["replica"], there["replica"]}
+        )
+
+
+def test_weights_reach_both_nodes_and_travel_to_each_once(nodes: Nodes) -> None:
+    wide = ("models.main.kwargs.hidden=1024", "actors.main.replicas=4")
+    with SpreadService(nodes, "weights", *wide) as service:
+        wait_until(lambda: len(service.trial.directory.replicas()) == 4, "there are four replicas", 60)
+        arrays = to_arrays(build_module(service.config.models["main"].factory, service.config.models["main"].kwargs, 3))
+        size = sum(array.nbytes for array in arrays.values())
+        assert size > 8e6
+        before = nodes.other.received_bytes()
+        version = str(service.send(3))
+
+        def all_play_it() -> bool:
+            reports = [heard.report for heard in service.trial.metrics.service().replicas]
+            return len(reports) == 4 and all(report.versions.get("main") == version for report in reports)
+
+        wait_until(all_play_it, "all replicas play it")
+        assert 0.9 * size < nodes.other.received_bytes() - before < 1.5 * size
+        here, there = (step(client, body=observation()) for client in (service.http, service.other_http))
+        assert here.status_code == there.status_code == 200
+        assert here.headers["policy_version"] == there.headers["policy_version"] == version
+
+
+def test_the_stores_come_back_with_what_both_nodes_hold(nodes: Nodes) -> None:
+    with (
+        SpreadService(nodes, "stores", *KEPT) as service,
+        live_games(service.url, GAMES) as near,
+        live_games(service.other_url, GAMES, prefix="far") as far,
+    ):
+        service.restart_stores()
+        wait_until(lambda: len(service.trial.directory.replicas()) == 2, "both have joined again", 60)
+        before = near.ticks, far.ticks
+        wait_until(lambda: near.ticks > before[0] + 5 * GAMES, "games go on")
+        wait_until(lambda: far.ticks > before[1] + 5 * GAMES, "games go on")
+        assert not near.missed
+        assert not far.missed
+
+
+def test_a_link_that_was_cut_costs_no_game_and_leaves_none_double(nodes: Nodes) -> None:
+    with (
+        SpreadService(nodes, "cut", *KEPT) as service,
+        live_games(service.url, GAMES, lossy=True) as near,
+        nodes.other.joined(),
+        live_games(service.other_url, GAMES, prefix="far", lossy=True) as far,
+    ):
+        wait_until(lambda: near.ticks > 100 and far.ticks > 100, "games are played on both")
+        with nodes.other.cut_off():
+            threading.Event().wait(CUT_S)
+        before = near.ticks, far.ticks
+        wait_until(lambda: near.ticks > before[0] + 5 * GAMES, "games go on", 60)
+        wait_until(lambda: far.ticks > before[1] + 5 * GAMES, "games go on", 60)
+        sessions = held(service, "")
+        assert sessions["head"].isdisjoint(sessions["other"])
+        assert len(sessions["head"] | sessions["other"]) == 2 * GAMES
+
+
+def test_games_of_a_node_that_dies_go_on_and_those_of_others_do_not_notice(nodes: Nodes) -> None:
+    with SpreadService(nodes, "dying", *KEPT) as service:
+        with live_games(service.url, 2 * GAMES, lossy=True) as live:
+            wait_until(lambda: len(live.slowest_s) == 2 * GAMES, "all games are played")
+            before = held(service, "live")
+            assert len(before["other"]) > GAMES / 4
+            nodes.other.die()
+            live.slowest_s.clear()
+            wait_until(lambda: live.slowest_s.keys() >= before["other"], "its games go on", 60)
+            lost, kept = ([live.slowest_s[session] for session in before[node]] for node in ("other", "head"))
+            assert max(lost) < RECOVERED_S
+            assert max(kept) < UNDISTURBED_S
+        assert totals(service)["games_lost"] == 0
+        nodes.start_other()
