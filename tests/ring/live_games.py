@@ -23,6 +23,8 @@ class LiveGames:
     url: str
     games: int
     connections: int = 8
+    start_url: str = ""
+    """Where games are started, if not at ``url``."""
     prefix: str = "live"
     """What the games' ids begin with."""
     pause_s: float = 0.02
@@ -43,19 +45,20 @@ class LiveGames:
         """Plays until told to stop, then stops every game."""
         limits = RetryLimits(limit_s=40, request_s=15, longest_wait_s=0.5)
         clients = [GameClient(self.url, Purpose.PLAY, limits) for _ in range(self.connections)]
+        starter = GameClient(self.start_url or self.url, Purpose.PLAY, limits)
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(self.games):
-                    group.create_task(self._game(number, clients, stop))
+                    group.create_task(self._game(number, starter, clients, stop))
         finally:
-            for client in clients:
+            for client in (starter, *clients):
                 await client.close()
 
-    async def _game(self, number: int, clients: list[GameClient], stop: asyncio.Event) -> None:
+    async def _game(self, number: int, starter: GameClient, clients: list[GameClient], stop: asyncio.Event) -> None:
         source = random.Random(number)  # noqa: S311  # A test, not a secret.
         session, seq, total, missed = f"{self.prefix}-{number}", 0, 0, 0
         try:
-            await clients[number % len(clients)].step(session, "start", 0, b"null")
+            await starter.step(session, "start", 0, b"null")
             self._begun += 1
             if self._begun == self.games:
                 self.started.set()
