@@ -8,7 +8,7 @@ from app.config.base import Process
 from app.config.models import ModelConfig
 from app.config.serving import ActorConfig, Autoscaling
 from app.config.slots import GATEWAY_CPUS
-from app.stores.host import HEAD_NODE
+from app.stores.host import ON_HEAD
 
 MAX_ONGOING: Final = 1_000
 """Requests that Serve lets into one replica at a time; its default of 5 would throttle."""
@@ -29,8 +29,6 @@ LOOK_BACK_S: Final = 3.0
 """Seconds of reports that the autoscaler keeps; ours reads the newest, and Serve takes five in this time."""
 MODEL_GRACE_S: Final = 10.0
 """Longest wait for a model replica's last batches."""
-ON_HEAD: Final = {HEAD_NODE: 0.001}
-"""What only the head node can give."""
 
 
 def actor_options(actor: ActorConfig) -> dict[str, Any]:

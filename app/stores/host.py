@@ -3,10 +3,9 @@
 import asyncio
 from collections import Counter
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any, Final, Literal, Protocol, cast
+from typing import TYPE_CHECKING, Any, Final, Protocol, cast
 
 import ray
-from ray.util.scheduling_strategies import NodeAffinitySchedulingStrategy
 
 from app.config.base import Process
 from app.errors import ServiceNotFoundError, SparringError
@@ -20,8 +19,8 @@ if TYPE_CHECKING:
 
 MAX_WAITING_CALLS = 1_000
 """Calls that may wait in one host at a time, long polls included."""
-HEAD_NODE: Final = "node:__internal_head__"
-"""Resource that only the head node has."""
+ON_HEAD: Final = {"node:__internal_head__": 0.001}
+"""Resources that only the head node has."""
 
 
 class Store(Protocol):
@@ -123,8 +122,8 @@ def open_host(
       process: What it reserves.
       stores: What it makes, by name.
       logs: How it logs, and that its errors are kept; None does neither.
-      spread: Whether hosts like it are spread over the nodes; else it runs on the head node, without which there is no
-        cluster, and elsewhere where that has no room.
+      spread: Whether hosts like it are spread over the nodes. Else one that reserves no cores runs on the head node,
+        without which there is no cluster: so the loss of no other takes it away.
     """
     options = {
         "namespace": namespace,
@@ -136,17 +135,11 @@ def open_host(
         "memory": None if process.memory_mb is None else process.memory_mb * 2**20,
         "max_concurrency": MAX_WAITING_CALLS,
         "max_restarts": -1,
-        "scheduling_strategy": "SPREAD" if spread else _on_head(),
+        "resources": ON_HEAD if not (spread or process.num_cpus or process.num_gpus) else None,
+        "scheduling_strategy": "SPREAD" if spread else "DEFAULT",
     }
     host = cast("Any", ray.remote(Host)).options(**options).remote(stores, namespace, name, logs)
     return cast("ActorHandle[Host]", host)
-
-
-def _on_head() -> "NodeAffinitySchedulingStrategy | Literal['DEFAULT']":
-    for node in ray.nodes():  # type: ignore[no-untyped-call]
-        if node["Alive"] and HEAD_NODE in node["Resources"]:
-            return NodeAffinitySchedulingStrategy(node["NodeID"], soft=True)
-    return "DEFAULT"
 
 
 def find_host(namespace: str, name: str) -> "ActorHandle[Host]":
