@@ -17,8 +17,6 @@ from app.errors import BackupError
 from app.home import state_root
 from app.stages import Stages
 from app.stores.names import PREFIX
-from deployments.operate.cluster import NoClusterError, cluster
-from deployments.operate.finding import running_namespaces, serve_applications
 
 TERMINATED = 143
 """Exit code after SIGTERM: 128 and its number."""
@@ -91,6 +89,10 @@ def _only_project() -> str:
 
 def _refuse_while_running(project: str) -> None:
     """Raises where a trial of the project runs on the cluster: it would write into what is put in its place."""
+    # Ray takes seconds to import, and nothing else here needs it.
+    from deployments.operate.cluster import NoClusterError, cluster  # noqa: PLC0415
+    from deployments.operate.finding import running_namespaces, serve_applications  # noqa: PLC0415
+
     try:
         with cluster():
             running = running_namespaces(serve_applications())

@@ -7,7 +7,7 @@ import pytest
 import yaml
 
 from app.cli import main
-from deployments.build import BuilderArgs
+from app.config.applications import config_of
 from tests.backup.project import project
 from tests.docs.readme import shows
 
@@ -35,11 +35,11 @@ def test_a_backup_is_written_and_restored_elsewhere_as_the_page_shows(
     assert (tmp_path / "elsewhere" / "cartpole" / "first" / "league").is_dir()
 
 
-def test_the_serve_config_of_the_page_has_arguments_that_the_builder_takes() -> None:
-    blocks = [block for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL) if "revision" in block]
-    (args,) = re.findall(r"args: (\{.*revision.*\})", blocks[0])
-
-    assert BuilderArgs.model_validate(yaml.safe_load(args)).revision == "2026-12-01"
+def test_the_serve_config_of_the_page_names_a_config() -> None:
+    (block,) = [block for block in re.findall(r"```yaml\n(.*?)```", TEXT, re.DOTALL) if "revision" in block]
+    (application,) = yaml.safe_load(block)["applications"]
+    assert application["args"]["revision"] == "2026-12-01"
+    assert config_of(application["args"]).run.trial == "rl"
 
 
 def test_the_token_is_named_where_commands_need_it() -> None:

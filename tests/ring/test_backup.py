@@ -29,6 +29,12 @@ def run(*words: str) -> None:
     assert ended.value.code == 0, words
 
 
+def refused(*words: str) -> bool:
+    with pytest.raises(SystemExit) as ended:
+        main(words)
+    return ended.value.code == 1
+
+
 def registry(home: Path) -> ModelRegistry:
     return ModelRegistry(tracking_uri(None, home), home)
 
@@ -50,6 +56,8 @@ def test_training_goes_on_from_a_restored_backup_and_the_champion_is_the_same(
             run("backup", str(archive), "--project", "cartpole", "--trial", "saved")
             last = updates(service, bool, "updates")[-1].number
             updates(service, lambda seen: seen[-1].number > last, "training goes on")
+            assert refused("restore", str(archive), "--overwrite")
+            assert "cartpole.saved runs and would write over what is restored" in capsys.readouterr().err
     monkeypatch.setenv("SPARRING_HOME", str(tmp_path / "elsewhere"))
     run("restore", str(archive))
     told = json.loads(capsys.readouterr().out.splitlines()[-1])
