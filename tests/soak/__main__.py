@@ -5,6 +5,7 @@ import shutil
 import sys
 from pathlib import Path
 
+from app.errors import SparringError
 from tests.soak.run import Soak, run
 
 DEFAULT = Path(__file__).parents[2] / "build" / "soak"
@@ -22,7 +23,7 @@ def main() -> int:
         shutil.rmtree(folder)
     try:
         report = run(Soak(folder, given.seed, 60 * given.minutes, given.resume))
-    except ValueError as error:
+    except (ValueError, SparringError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
     sys.stdout.write(report.text())

@@ -12,7 +12,7 @@ from typing import Final
 from ray.exceptions import RayError
 
 from app.config.active import active
-from app.errors import SparringError
+from app.errors import SparringError, TrainingError
 from tests.ring.instance import ray_instance
 from tests.ring.service import Service, config_of, playing
 from tests.soak.faults import Target, break_it
@@ -34,7 +34,7 @@ SETTINGS: Final = (
     "trainers.main.workers=2",
     "trainers.main.checkpoints.every_s=5",
 )
-READY_S: Final = 240.0
+READY_S: Final = 400.0
 """Longest wait for the first update, on a busy machine."""
 GAMES_S: Final = 100.0
 """Longest wait for an answer to each game after a fault."""
@@ -72,7 +72,8 @@ def run(soak: Soak) -> Report:
             target = Target(service, service.home, min(HOLD_S, soak.seconds / 25))
             watch = Watch(target, whole.ledger, rows=whole.rows, looks=whole.looks)
             with playing(service.url, games=8):
-                _wait(lambda: target.newest_update_s() > 0, READY_S)
+                if _wait(lambda: target.newest_update_s() > 0, READY_S) is None:
+                    raise TrainingError(f"no update was done within {READY_S:g} s of the start")
                 report = _under_load(soak, whole, target, watch)
     return report
 
