@@ -1,0 +1,1 @@
+"""Apples: a game, who plays it, and what learns it."""
