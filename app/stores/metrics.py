@@ -1,14 +1,19 @@
 """What the ring does, as one place sees it: finished episodes and ticks of all replicas, updates of the trainer."""
 
+import asyncio
 import logging
 import math
 import time
 from collections import Counter, deque
 from collections.abc import Callable, Collection, Mapping, Sequence
 from functools import cache
+from pathlib import Path
 from typing import Any, Final
 
+import ray
+
 from app.errors import NotFoundError
+from app.logs.tasks import told
 from app.metrics import names
 from app.metrics.documents import document_of
 from app.metrics.metric import Metric, labels_of
@@ -17,6 +22,7 @@ from app.metrics.registry import SERIES_MAX
 from app.metrics.reports import ReplicaReport, replica_samples
 from app.metrics.series import Part
 from app.metrics.table import TRAINER, SeriesTable
+from app.stores.kept_metrics import KEPT, MetricsFile, Totals
 from app.stores.metrics_values import Episode, Heard, MetricAnswer, Progress, Service, Update
 from app.types import Purpose
 
@@ -26,6 +32,8 @@ REPLICAS_KEPT_S: Final = 60.0
 """Seconds for which a replica is shown that is no longer heard of; one that ends in order is forgotten at once."""
 UPDATES_KEPT: Final = 10_000
 """Newest updates; a reader that comes more seldom misses the oldest, and can tell from their numbers."""
+SAVE_EVERY_S: Final = 2.0
+"""Seconds between two writes: what a process that is killed may have counted in vain."""
 
 _log = logging.getLogger(__name__)
 
@@ -38,7 +46,16 @@ class MetricStore:
         clock: Callable[[], float] = time.monotonic,
         unix_clock: Callable[[], float] = time.time,
         series_max: int = SERIES_MAX,
+        file: str | None = None,
     ) -> None:
+        """Makes a store that has added up nothing yet.
+
+        Args:
+          clock: Returns seconds that never go back.
+          unix_clock: Returns Unix seconds.
+          series_max: Most series.
+          file: Where totals lie on disk, for the next process of this store; None keeps none.
+        """
         self._clock = clock
         self._unix_clock = unix_clock
         self._episodes: dict[Purpose, deque[Episode]] = {p: deque(maxlen=EPISODES_KEPT) for p in Purpose}
@@ -50,9 +67,33 @@ class MetricStore:
         """Trainers and names of metrics that were told of as not finite."""
         self._failures: dict[str, str] = {}
         self._heard: dict[str, tuple[float, ReplicaReport]] = {}
+        self._file = None if file is None else MetricsFile(Path(file))
+        self._saving: asyncio.Task[None] | None = None
 
     async def start(self) -> None:
-        """Does nothing: this store only answers."""
+        """Goes on from the totals of a process that has ended, and keeps them on disk from now on."""
+        if self._file is None:
+            return
+        if ray.get_runtime_context().was_current_actor_reconstructed:
+            self.take_up(await asyncio.to_thread(self._file.load))
+        self._saving = told(asyncio.get_running_loop().create_task(self._save_for_ever(self._file)))
+
+    def take_up(self, totals: Totals | None) -> None:
+        """Goes on from totals that an earlier process has kept; None is nothing."""
+        if totals is None:
+            return
+        self._counts.update(totals.counts)
+        self._failures.update(totals.failures)
+        for episode in totals.episodes:
+            self._episodes[episode.purpose].append(episode)
+        for update in totals.updates:
+            self._updates.setdefault(update.trainer, deque(maxlen=UPDATES_KEPT)).append(update)
+
+    def totals_to_keep(self) -> Totals:
+        """Returns what the next process goes on from."""
+        episodes = [episode for played in self._episodes.values() for episode in list(played)[-KEPT:]]
+        updates = [update for made in self._updates.values() for update in list(made)[-KEPT:]]
+        return Totals(dict(self._counts), episodes, updates, dict(self._failures))
 
     async def report(
         self, episodes: Sequence[Episode], counts: Mapping[str, int], parts: Sequence[Part] = (), actor: str = ""
@@ -177,6 +218,18 @@ class MetricStore:
             last=last.metrics,
             live=bool(self._updates) and all(self._updates.values()),
         )
+
+    async def _save_for_ever(self, file: MetricsFile) -> None:
+        saved: Totals | None = None
+        while True:
+            await asyncio.sleep(SAVE_EVERY_S)
+            totals = self.totals_to_keep()
+            if totals != saved:
+                try:
+                    await asyncio.to_thread(file.save, totals)
+                except OSError as error:
+                    _log.warning("totals are not on disk: %s", error)
+                saved = totals
 
     def _tell_not_finite(self, update: Update, name: str, value: float) -> None:
         """Logs the first value of a name that is not finite; the series counts all."""

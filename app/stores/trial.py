@@ -129,7 +129,7 @@ def open_stores(config: ExperimentConfig, home: Path) -> Trial:
     folder = home / config.run.trial
     stores: dict[str, tuple[type[Store], dict[str, Any]]] = {
         "weights": (WeightStore, {"folder": str(folder / "weights"), "clones": str(folder / CLONES)}),
-        "metrics": (MetricStore, {"series_max": config.metrics.series_max}),
+        "metrics": (MetricStore, {"series_max": config.metrics.series_max, "file": str(folder / "totals.json")}),
         "errors": (ErrorStore, {"kept": config.logs.errors_kept}),
         "alarms": (AlarmStore, {}),
         "directory": (

@@ -1,5 +1,6 @@
 """A service on two nodes: games reach their replica from both, and outlive what happens to one."""
 
+import json
 import threading
 from typing import Any
 
@@ -80,11 +81,15 @@ def test_the_stores_come_back_with_what_both_nodes_hold(nodes: Nodes) -> None:
         live_games(service.url, GAMES) as near,
         live_games(service.other_url, GAMES, prefix="far") as far,
     ):
+        file = service.home / "stores" / "totals.json"
+        wait_until(lambda: file.exists() and b"ticks_play" in file.read_bytes(), "totals are on disk")
+        counted = json.loads(file.read_bytes())["counts"]["ticks_play"]
         service.restart_stores()
         wait_until(lambda: len(service.trial.directory.replicas()) == 2, "both have joined again", 60)
         before = near.ticks, far.ticks
         wait_until(lambda: near.ticks > before[0] + 5 * GAMES, "games go on")
         wait_until(lambda: far.ticks > before[1] + 5 * GAMES, "games go on")
+        assert totals(service)["ticks_play"] >= counted
         assert not near.missed
         assert not far.missed
 
