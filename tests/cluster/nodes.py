@@ -24,7 +24,7 @@ NODE_CPUS = 3
 """Pretended: what both nodes ask of the machine's own cores is little."""
 AGENT_PORTS = {"dashboard-agent-grpc-port": 6401, "runtime-env-agent-port": 6402, "dashboard-agent-listen-port": 6403}
 """Fixed, since Ray gives up where its agents take more than 15 s to tell ports of their own."""
-STARTS = 3
+STARTS = 5
 JOINED_S = 60.0
 
 

@@ -15,7 +15,7 @@ from tests.ring.test_hand_over import moved, totals
 
 from .nodes import Nodes, SpreadService
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
 GAMES = 20
 KEPT = (*COUNTING, "actors.main.snapshot_every_ticks=1")
