@@ -102,6 +102,15 @@ def plan(
     recover_us: Annotated[
         float, typer.Option(help="CPU to take a game up from its snapshot, µs.", min=0, rich_help_panel=_MARGINS)
     ] = 2000,
+    variation: Annotated[
+        float,
+        typer.Option(
+            help="Of a tick's CPU, squared coefficient: 0 always the same, 1 exponential.",
+            min=0,
+            max=4,
+            rich_help_panel=_MARGINS,
+        ),
+    ] = 0.5,
     simulate: Annotated[bool, typer.Option(help="Play the plan through.")] = True,
     seed: Annotated[int, typer.Option(help="Of the simulation.", min=0)] = 0,
     json_: Annotated[bool, typer.Option("--json", help="Print the JSON line alone.")] = False,
@@ -127,7 +136,7 @@ def plan(
         if config is None
         else with_config(wanted, load(config, set_ or []))
     )
-    margins = Margins(utilisation, utilisation_after_loss, lost_nodes, helpers, replica_mb, recover_us)
+    margins = Margins(utilisation, utilisation_after_loss, lost_nodes, helpers, replica_mb, recover_us, variation)
     _show(wanted, measured, machine, margins, seed if simulate else None, json_)
 
 

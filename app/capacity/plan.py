@@ -100,7 +100,7 @@ def plan_of(workload: Workload, costs: Costs, machine: Machine, margins: Margins
     moved = traffic(workload, flow.publishes_per_s if flow else 0.0, steps_per_s, flow.workers if flow else 1)
     found = sized(workload, costs, machine, margins, moved)
     left = found.replicas * (found.nodes - margins.lost_nodes) / found.nodes
-    queue, after = (_queue(workload, costs, machine, count) for count in (found.replicas, left))
+    queue, after = (_queue(workload, costs, machine, margins, count) for count in (found.replicas, left))
     problems = (*_slow(workload, queue, after, margins), *_old(workload, costs, flow))
     return Plan(workload, machine, margins, costs, found, moved, queue, after, flow, problems)
 
@@ -123,10 +123,10 @@ def flow_of(workload: Workload, learning: Learning, costs: Costs, margins: Margi
     return Flow(workers, updates_per_s, publishes_per_s, age_s, lag)
 
 
-def _queue(workload: Workload, costs: Costs, machine: Machine, replicas: float) -> Queue:
+def _queue(workload: Workload, costs: Costs, machine: Machine, margins: Margins, replicas: float) -> Queue:
     rate, busy_s, idle_s = workload.ticks_per_s / replicas, costs.tick.busy_s, costs.tick.idle_s
     share = utilisation(rate, busy_s, idle_s)
-    wait_s = mean_wait_s(rate, busy_s, idle_s)
+    wait_s = mean_wait_s(rate, busy_s, idle_s, margins.variation)
     service_s = mean_service_s(share, busy_s, idle_s)
     answer_s = wait_quantile_s(TAIL, share, wait_s) + service_s + machine.round_trip_ms / 1e3
     if workload.model.placement == "remote" and workload.model.name != "none":

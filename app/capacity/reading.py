@@ -10,6 +10,12 @@ from app.errors import PlanError
 
 _MIB: Final = 2**20
 
+_USED: Final = frozenset(
+    ("cpu_us", "limit_engine_cpu_us", "limit_engine_one_by_one_cpu_us", "observations_per_s", "caller_cpu_us",
+     "samples_per_s", "rows_per_s", "cpu_us_per_row", "whole_ms")
+)  # fmt: skip
+"""Figures that a plan is made of."""
+
 Line = Mapping[str, Any]
 """One JSON line of a benchmark."""
 
@@ -66,7 +72,7 @@ def _measured(by_name: Mapping[str, Sequence[Line]], machines: Sequence[str]) ->
             PublishTime(float(size["mb"]), _median(size["reach_ms"]), _median(size["whole_ms"]))
             for size in _merged(by_name.get("publish", ())).get("sizes", ())
         ),
-        unsteady=tuple(sorted(_unsteady([(name, line) for name, lines in by_name.items() for line in lines]))),
+        unsteady=tuple(sorted(set(_unsteady([(name, line) for name, lines in by_name.items() for line in lines])))),
     )
 
 
@@ -135,10 +141,10 @@ def _rows(case: Line) -> RowCase:
 
 
 def _unsteady(found: Sequence[tuple[str, object]]) -> Iterator[str]:
-    """Yields the names of figures whose spread was too large, as ``bench.key.key``."""
+    """Yields the names of used figures whose spread was too large, as ``bench.key.key``."""
     for name, value in found:
         if isinstance(value, Mapping):
-            if "median" in value and value.get("measured") is False:
+            if value.get("measured") is False and name.rpartition(".")[2] in _USED:
                 yield name
             yield from _unsteady([(f"{name}.{key}", part) for key, part in value.items()])
         elif isinstance(value, list):

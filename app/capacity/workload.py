@@ -106,3 +106,5 @@ class Margins:
     """Memory of a process before it holds anything, in MiB."""
     recover_us: float = 2_000.0
     """CPU microseconds in which a replica takes a game up from its snapshot."""
+    variation: float = 0.5
+    """Squared coefficient of variation of a tick's CPU time: 0 is always the same, 1 as an exponential one."""

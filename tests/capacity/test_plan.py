@@ -14,7 +14,7 @@ from app.errors import PlanError
 MACHINE = Machine(cores=9, memory_gb=100, network_gbit_s=10, price_per_hour=2, system_cores=1, round_trip_ms=0)
 COSTS = Costs(TickCost(100e-6, 100e-6), DecisionCost(), None, session_kib=10, notes=())
 BARE = Workload(10_000, 10, model=Model("none"))
-NO_LOSS = Margins(utilisation=0.5, utilisation_after_loss=0.8, lost_nodes=0, replica_mb=0)
+NO_LOSS = Margins(utilisation=0.5, utilisation_after_loss=0.8, lost_nodes=0, replica_mb=0, variation=0)
 LEARNS = replace(COSTS, learning=LearningCost(2e-6, 1e6, 1e5, 0.02))
 
 

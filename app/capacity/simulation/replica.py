@@ -3,15 +3,13 @@
 from collections import deque
 from collections.abc import Callable, Generator
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import simpy
 
 from app.capacity.costs import DecisionCost, TickCost
 
-Spread = Literal["fixed", "exponential"]
-"""Of the time that one service takes."""
 Process = Generator[simpy.Event, Any, None]
 
 
@@ -49,7 +47,8 @@ class Replica:
 
     Without a model each tick is answered by itself. With a local model it takes a turn as an event loop does: all
     that wait are served, then the network is asked once for all, then all are answered. With a remote model they are
-    served one by one and handed on. A tick that finds the replica idle has to wake it and takes ``cost.idle_s``.
+    served one by one and handed on. A tick that finds the replica idle has to wake it and takes ``cost.idle_s``. Each
+    service varies about its mean by ``variation``, its squared coefficient of variation.
     """
 
     def __init__(
@@ -57,7 +56,7 @@ class Replica:
         env: simpy.Environment,
         cost: TickCost,
         rng: np.random.Generator,
-        spread: Spread = "fixed",
+        variation: float = 0.0,
         local: DecisionCost | None = None,
         max_rows: int = 1024,
         remote: Ask | None = None,
@@ -66,7 +65,7 @@ class Replica:
         self._env = env
         self._cost = cost
         self._rng = rng
-        self._spread = spread
+        self._variation = variation
         self._local = local
         self._max_rows = max_rows
         self._remote = remote
@@ -127,4 +126,7 @@ class Replica:
         return 1 if self._local is None else min(len(self._queue), self._max_rows)
 
     def _drawn(self, mean_s: float) -> float:
-        return mean_s if self._spread == "fixed" else float(self._rng.exponential(mean_s))
+        """Returns a time with this mean: fixed, or of a gamma distribution, which at variation 1 is exponential."""
+        if not self._variation:
+            return mean_s
+        return float(self._rng.gamma(1 / self._variation, mean_s * self._variation))

@@ -14,7 +14,7 @@ import simpy
 from app.capacity.plan import Plan
 from app.capacity.simulation.load import GameSettings, game
 from app.capacity.simulation.remote import Line, ModelReplica
-from app.capacity.simulation.replica import Replica, Seen, Spread
+from app.capacity.simulation.replica import Replica, Seen
 from app.capacity.sizing import Demand
 
 TICKS: Final = 60_000
@@ -61,20 +61,19 @@ class TickRun:
     after: TickResult | None
 
 
-def simulate_ticks(plan: Plan, seed: int, spread: Spread = "fixed", ticks: int = TICKS) -> TickRun:
+def simulate_ticks(plan: Plan, seed: int, ticks: int = TICKS) -> TickRun:
     """Returns what sampled replicas of a plan do.
 
     Args:
       plan: The plan.
       seed: Of phases and services.
-      spread: Of service times.
       ticks: Simulated in all.
     """
-    return _Run(plan, seed, spread, ticks).run()
+    return _Run(plan, seed, ticks).run()
 
 
 class _Run:
-    def __init__(self, plan: Plan, seed: int, spread: Spread, ticks: int) -> None:
+    def __init__(self, plan: Plan, seed: int, ticks: int) -> None:
         self._plan = plan
         self._rng = np.random.default_rng(seed)
         self._env = simpy.Environment()
@@ -88,7 +87,7 @@ class _Run:
         count = self._sample(ticks, games * workload.tick_hz)
         self._games = games
         self._phase_s = ticks / (3 * count * games * workload.tick_hz)
-        self._replicas = self._built(count, spread)
+        self._replicas = self._built(count)
 
     def run(self) -> TickRun:
         """Returns the three phases."""
@@ -126,22 +125,22 @@ class _Run:
             return max(1, min(SAMPLE, self._plan.sized.replicas, most))
         return max(1, round(self._plan.sized.replicas / models.processes))
 
-    def _built(self, count: int, spread: Spread) -> list[Replica]:
+    def _built(self, count: int) -> list[Replica]:
         plan, env = self._plan, self._env
-        model, costs = plan.workload.model, plan.costs
+        model, costs, varied = plan.workload.model, plan.costs, plan.margins.variation
         models = models_of(plan)
         if models is None:
             # The tick's cost holds a batch of one; here batches form by themselves.
             local = costs.decision if costs.decision.batch_s(1) > 0 else None
             tick = costs.tick if local is None else costs.without_network()
-            return [Replica(env, tick, self._rng, spread, local, model.max_rows) for _ in range(count)]
+            return [Replica(env, tick, self._rng, varied, local, model.max_rows) for _ in range(count)]
         share = plan.sized.replicas / models.processes / count
         answers = ModelReplica(env, costs.decision.times(share), model.max_rows)
         self._models.append(answers)
         found = []
         for _ in range(count):
             line = Line(env, answers, plan.machine.round_trip_ms / 1e3)
-            line.replica = Replica(env, costs.tick, self._rng, spread, remote=line.ask)
+            line.replica = Replica(env, costs.tick, self._rng, varied, remote=line.ask)
             found.append(line.replica)
         return found
 
