@@ -11,7 +11,7 @@ ARGS ?=
 pytest = $(BIN)/pytest -m "$(1)" $(2) $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proofs mutants lint bench gpu-check soak clean
+.PHONY: help setup demo test proofs mutants lint bench gpu-check soak audit clean
 
 help: ## Shows the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -64,6 +64,11 @@ SEED ?= 1
 RESUME ?=
 soak: $(STAMP) ## Plays for an hour (MINUTES=) while faults are made; the report is in build/soak.
 	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) $(RESUME)
+audit: $(STAMP) ## Checks the files of requirements.lock by their hashes, and asks for known vulnerabilities.
+	$(BIN)/python -m pip install --dry-run --ignore-installed --no-deps --quiet --require-hashes -r requirements.lock
+	test -x build/audit/bin/pip-audit || { $(PYTHON) -m venv build/audit && \
+		build/audit/bin/pip install --quiet pip-audit==2.10.1; }
+	build/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements.lock
 
 clean: ## Removes the virtual environment, caches and builds.
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeVar
 import yaml
 
 from app.errors import TrackingError
+from app.logs.secrets import SECRETS
 from app.stores import mlflow_store
 from train.update_buffer import Value
 
@@ -47,13 +48,18 @@ class TrackedTrial:
     trial: str
     """Becomes the run's name."""
     config: Mapping[str, object]
-    """The resolved config as plain values: flattened into params, and kept whole as ``config.yaml``."""
+    """The resolved config as plain values: flattened into params, and kept whole as ``config.yaml``; secrets in it are
+    covered when the trial is made."""
     git_commit: str | None = None
     """Commit of the code; None where it is unknown."""
     run_id: str | None = None
     """Run to continue, whose params stay as they are; None starts a new one."""
     parent_run_id: str | None = None
     """Run that MLflow shows it below; None for none."""
+
+    def __post_init__(self) -> None:
+        """Covers secrets, since whatever MLflow or a file gets of the config comes from here."""
+        object.__setattr__(self, "config", SECRETS.covered_tree(self.config))
 
 
 class MlflowRun:

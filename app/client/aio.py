@@ -74,7 +74,7 @@ class Client:
         """Makes a client; nothing is sent yet.
 
         Args:
-          url: The game port, as ``http://host:36390``.
+          url: The game port, as ``http://host:36390``, or ``https://…`` where a proxy ends TLS in front of it.
           key: Names the client to a service with keys.
           secret: What the client shares with it; None where the key alone is enough.
           purpose: Why sessions are played; None leaves it to the service.
@@ -92,6 +92,8 @@ class Client:
             raise ValueError(f"compression is {compression!r}; allowed are gzip, zstd and None")
         if compression == "zstd" and find_spec("zstandard") is None:
             raise ValueError("zstd needs the package zstandard: pip install zstandard, or take gzip")
+        if direct and url.startswith("https:"):
+            raise ValueError("direct goes past the proxy that ends TLS, and would speak without it; allowed is http")
         self.limits = limits or RetryLimits()
         self._compression, self._direct = compression or "", direct
         self._link = GameClient(

@@ -1,6 +1,7 @@
 """One kept-alive HTTP/1.1 connection: cheap per call, pipelined, without a task per request."""
 
 import asyncio
+import ssl
 from collections import deque
 from collections.abc import Mapping
 
@@ -28,14 +29,20 @@ class HttpConnection(KeptConnection):
 
     @classmethod
     async def open(
-        cls, host: str, port: int, *, timeout_s: float, max_in_flight: int = MAX_IN_FLIGHT
+        cls,
+        host: str,
+        port: int,
+        *,
+        timeout_s: float,
+        max_in_flight: int = MAX_IN_FLIGHT,
+        tls: ssl.SSLContext | None = None,
     ) -> "HttpConnection":
-        """Returns a new connection to ``host:port``.
+        """Returns a new connection to ``host:port``, through TLS where ``tls`` says how the peer is checked.
 
         Raises:
           ConnectionLostError: Nobody accepts connections there within ``timeout_s``.
         """
-        return await opened(lambda peer: cls(peer, max_in_flight), host, port, timeout_s)
+        return await opened(lambda peer: cls(peer, max_in_flight), host, port, timeout_s, tls)
 
     @property
     def free(self) -> bool:

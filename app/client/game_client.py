@@ -26,6 +26,7 @@ from app.client.steps import (
     retry_after_s,
     step_failure,
     steps_to_repeat,
+    tls_of,
     version_of,
 )
 from app.errors import StepError
@@ -72,7 +73,7 @@ class GameClient:
         """Makes a client; nothing is sent yet.
 
         Args:
-          url: The game port, as ``http://host:port``.
+          url: The game port, as ``http://host:port``, or ``https://host:port`` where a proxy ends TLS in front of it.
           purpose: Why sessions are played; None leaves it to the service.
           limits: Time limits of one request with all its tries.
           source: Draws the jitter of waits.
@@ -86,7 +87,7 @@ class GameClient:
         host, port, self._prefix = parse_url(url)
         self._limits = limits or RetryLimits()
         self._source = source or random.Random()  # noqa: S311  # Jitter is no secret.
-        self._pools = Pools(host, port, connections)
+        self._pools = Pools(host, port, connections, tls_of(url))
         self._signer = signer
         self._main_route = Route()
         self._closed = False

@@ -2,6 +2,7 @@
 
 import asyncio
 import socket
+import ssl
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import TypeVar, cast
@@ -83,7 +84,9 @@ class KeptConnection(asyncio.Protocol, ABC):
 ConnectionT = TypeVar("ConnectionT", bound=KeptConnection)
 
 
-async def opened(make: Callable[[str], ConnectionT], host: str, port: int, timeout_s: float) -> ConnectionT:
+async def opened(
+    make: Callable[[str], ConnectionT], host: str, port: int, timeout_s: float, tls: ssl.SSLContext | None = None
+) -> ConnectionT:
     """Returns a new connection to ``host:port``.
 
     Args:
@@ -91,14 +94,15 @@ async def opened(make: Callable[[str], ConnectionT], host: str, port: int, timeo
       host: Who to connect to.
       port: And where.
       timeout_s: Longest wait.
+      tls: How the peer's certificate is checked; None speaks no TLS.
 
     Raises:
-      ConnectionLostError: Nobody accepts connections there in time.
+      ConnectionLostError: Nobody accepts connections there in time, or not one whose certificate is good.
     """
     peer = f"{host}:{port}"
     try:
         async with asyncio.timeout(timeout_s):
-            _, connection = await asyncio.get_running_loop().create_connection(lambda: make(peer), host, port)
+            _, connection = await asyncio.get_running_loop().create_connection(lambda: make(peer), host, port, ssl=tls)
     except TimeoutError as error:
         raise ConnectionLostError(f"no connection to {peer} within {timeout_s:g} s", sent=False) from error
     except OSError as error:

@@ -1,6 +1,7 @@
 """A bounded number of kept connections to one address, shared by all sessions."""
 
 import asyncio
+import ssl
 from collections.abc import Mapping
 
 from app.client.connection import HttpConnection
@@ -19,10 +20,10 @@ class ConnectionPool:
     Replies of one connection come in the order of its requests; requests of different callers may share one.
     """
 
-    def __init__(self, host: str, port: int, size: int) -> None:
+    def __init__(self, host: str, port: int, size: int, tls: ssl.SSLContext | None = None) -> None:
         if size < 1:
             raise ValueError(f"a pool has at least 1 connection, got {size}")
-        self._places = [_Place(host, port) for _ in range(size)]
+        self._places = [_Place(host, port, tls) for _ in range(size)]
 
     @property
     def idle(self) -> bool:
@@ -67,8 +68,8 @@ class ConnectionPool:
 class _Place:
     """Where one connection after another may stand."""
 
-    def __init__(self, host: str, port: int) -> None:
-        self._host, self._port = host, port
+    def __init__(self, host: str, port: int, tls: ssl.SSLContext | None) -> None:
+        self._host, self._port, self._tls = host, port, tls
         self._opening: asyncio.Task[None] | None = None
         self._refused = "never tried"
         self.connection: HttpConnection | None = None
@@ -104,7 +105,7 @@ class _Place:
 
     async def _open(self) -> None:
         try:
-            self.connection = await HttpConnection.open(self._host, self._port, timeout_s=CONNECT_S)
+            self.connection = await HttpConnection.open(self._host, self._port, timeout_s=CONNECT_S, tls=self._tls)
         except ConnectionLostError as error:
             self._refused = str(error)
         else:

@@ -1,5 +1,6 @@
 """Where a session's steps go: to the game port, or straight to the replica that holds the game."""
 
+import ssl
 from dataclasses import dataclass
 
 from app.client.pool import ConnectionPool
@@ -24,8 +25,8 @@ class Route:
 class Pools:
     """Connections to the game port and to replicas."""
 
-    def __init__(self, host: str, port: int, connections: int) -> None:
-        self.main = ConnectionPool(host, port, connections)
+    def __init__(self, host: str, port: int, connections: int, tls: ssl.SSLContext | None = None) -> None:
+        self.main = ConnectionPool(host, port, connections, tls)
         self._direct: dict[str, ConnectionPool] = {}
 
     def of(self, route: Route) -> ConnectionPool:

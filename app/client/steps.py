@@ -1,5 +1,6 @@
 """The words of ``/step`` and ``/steps``: items, answers, errors, JSON."""
 
+import ssl
 from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 from urllib.parse import urlsplit
@@ -14,6 +15,8 @@ OK = 200
 DRAINING_STATUS = 503
 RETRIED_STATUSES = frozenset({429, DRAINING_STATUS})
 RETRIED_CODES = frozenset({"overloaded", "draining"})
+PORTS = {"http": 80, "https": 443}
+"""Schemes that a service's URL may have, and their ports."""
 
 
 class StepItem(TypedDict):
@@ -84,15 +87,23 @@ def step_failure(reply: Reply) -> StepFailedError:
 
 
 def parse_url(url: str) -> tuple[str, int, str]:
-    """Returns host, port and path prefix of ``http://host:port``.
+    """Returns host, port and path prefix of ``http://host:port`` or ``https://host:port``.
 
     Raises:
       ValueError: The URL has another scheme, no host, or a port out of range.
     """
     parts = urlsplit(url)
-    if parts.scheme != "http" or not parts.hostname:
-        raise ValueError(f"the service's URL is written http://host:port, got {url!r}")
-    return parts.hostname, parts.port or 80, parts.path.rstrip("/")
+    if parts.scheme not in PORTS or not parts.hostname:
+        raise ValueError(f"the service's URL is written http://host:port or https://host:port, got {url!r}")
+    return parts.hostname, parts.port or PORTS[parts.scheme], parts.path.rstrip("/")
+
+
+def tls_of(url: str) -> ssl.SSLContext | None:
+    """Returns how the peer of a URL is checked; None for ``http``.
+
+    Its certificate must be one of the machine's authorities, or of those in the file that ``SSL_CERT_FILE`` names.
+    """
+    return ssl.create_default_context() if urlsplit(url).scheme == "https" else None
 
 
 def encode(value: object) -> bytes:

@@ -45,6 +45,20 @@ class Secrets:
             text = _IN_URL.sub(f"//{HIDDEN}@", text)
         return _NAMED.sub(rf"\1\2{HIDDEN}", text)
 
+    def covered_tree(self, value: object) -> object:
+        """Returns mappings, lists and texts without secrets; a text whose key is named like one is hidden whole."""
+        if isinstance(value, str):
+            return self.covered(value)
+        if isinstance(value, Mapping):
+            return {key: HIDDEN if _hides(key, one) else self.covered_tree(one) for key, one in value.items()}
+        if isinstance(value, list | tuple):
+            return [self.covered_tree(one) for one in value]
+        return value
+
+
+def _hides(key: object, value: object) -> bool:
+    return isinstance(value, str) and value != "" and ENVIRONMENT.search(str(key).upper()) is not None
+
 
 SECRETS: Final = Secrets()
 """Those of this process."""

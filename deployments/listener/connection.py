@@ -1,6 +1,7 @@
 """What the connections of all protocols have in common: bytes in, bytes out, time-outs, and the end."""
 
 import asyncio
+import contextlib
 from collections.abc import Iterable
 from typing import Any, ClassVar, Final
 
@@ -133,7 +134,8 @@ class Connection(asyncio.Protocol):
             self.close()
         elif self._closing_s is None:
             self._closing_s = self._port.loop.time()
-            self._transport.write_eof()
+            with contextlib.suppress(OSError):  # The peer has reset it: the loop tells in a moment.
+                self._transport.write_eof()
 
     def _forget_if_done(self) -> None:
         if self._transport is None and not self._busy():

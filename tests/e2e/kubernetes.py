@@ -5,18 +5,19 @@ import os
 import re
 import secrets
 import subprocess
-from pathlib import Path
 
 import yaml
 
 from deployments.port import free_port
 from tests.kubernetes.manifests import Tree, environment, head, named, port_of, ray_start, workers
 
-from .commands import GONE_S, ROOT, Command, Place, wait_until
+from .commands import GONE_S, ROOT, Command, Place, listens, wait_until
 
 HEAD = "127.0.0.4"
 NODES = ("127.0.0.2", "127.0.0.3")
 """Loopback addresses are addresses of nodes of their own for Ray; only 127.0.0.1 would become the machine's."""
+STARTS = 6
+"""How often a node is started at most."""
 TOKEN = secrets.token_hex(32)
 MASTER_KEY, TRAIN_KEY = "administrator-" + secrets.token_hex(8), "game-cores-" + secrets.token_hex(8)
 
@@ -45,26 +46,34 @@ class Pods:
         ]
         """What the cluster's names and paths are here."""
         self.mlflow = self.start_mlflow()
-        self.head = self.start_node(
-            head(),
-            HEAD,
-            port=str(self.gcs),
-            dashboard_port=str(self.dashboard),
-            ray_client_server_port=str(free_port()),
-        )
-        self.workers: dict[str, Command] = {}
-        self.until_alive(HEAD)
-        for node in NODES:  # One after another: each has 30 s for its start, whatever else there is.
-            self.workers[node] = self.start_node(workers("games"), node, address=f"{HEAD}:{self.gcs}")
-            self.until_alive(node)
+        wait_until(lambda: listens(self.mlflow_port), lambda: self.mlflow.output, 240)
+        self.nodes: dict[str, Command] = {}
+        ports = {"port": self.gcs, "dashboard_port": self.dashboard, "ray_client_server_port": free_port()}
+        self.start_pod(HEAD, **{name: str(port) for name, port in ports.items()})
+        for node in NODES:
+            self.start_pod(node, address=f"{HEAD}:{self.gcs}")
 
-    def until_alive(self, node: str) -> None:
-        """Returns once the kubelet would let a pod live."""
-        wait_until(lambda: self.probes(self.group(node), node, "livenessProbe"), lambda: self.told, 240)
+    def start_pod(self, node: str, **own: str) -> None:
+        """Starts a pod's container until its liveness probe succeeds; one that ends is started again.
+
+        Ray gives a node 30 s to start, which a busy machine may miss.
+        """
+        self.nodes[node] = self.start_node(self.group(node), node, **own)
+        starts = 1
+
+        def alive() -> bool:
+            nonlocal starts
+            if self.nodes[node].process.poll() is not None:
+                assert starts < STARTS, self.told
+                self.nodes[node] = self.start_node(self.group(node), node, **own)
+                starts += 1
+            return self.probes(self.group(node), node, "livenessProbe")
+
+        wait_until(alive, lambda: self.told, 600)
 
     @property
     def told(self) -> str:
-        return "\n".join(command.output[-2000:] for command in (self.head, *self.workers.values()))
+        return "\n".join(command.output[-2000:] for command in self.nodes.values())
 
     def group(self, node: str) -> Tree:
         return head() if node == HEAD else workers("games")
@@ -147,13 +156,9 @@ class Pods:
         return done.stdout
 
     def close(self) -> None:
-        for command in (*self.workers.values(), self.head, self.mlflow):
+        for command in (*reversed(self.nodes.values()), self.mlflow):
             if command.process.poll() is None:
                 command.process.terminate()
-        for command in (*self.workers.values(), self.head, self.mlflow):
+        for command in (*reversed(self.nodes.values()), self.mlflow):
             command.process.wait(60)
             wait_until(lambda c=command: not c.left_behind(), lambda c=command: f"{c.left_behind()} end", GONE_S)
-
-
-def files_below(folder: Path) -> list[Path]:
-    return [path for path in folder.rglob("*") if path.is_file() and not path.is_symlink()]

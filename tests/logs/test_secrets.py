@@ -28,6 +28,21 @@ def test_values_of_the_environment_are_secret_by_their_names() -> None:
     assert secrets.covered("abcdefgh ijklmnop /home/me") == "*** *** /home/me"
 
 
+def test_a_tree_is_covered_by_the_names_of_its_keys_and_by_what_is_known() -> None:
+    secrets = Secrets()
+    secrets.hide("abcdefgh")
+    tree = {
+        "uri": "http://me:pass@host/x",
+        "kwargs": {"api_token": "t", "password": "", "require_token": True, "values": ["is abcdefgh", 3]},
+        "keys_env": "GAME_KEYS",
+    }
+    assert secrets.covered_tree(tree) == {
+        "uri": "http://***@host/x",
+        "kwargs": {"api_token": "***", "password": "", "require_token": True, "values": ["is ***", 3]},
+        "keys_env": "GAME_KEYS",
+    }
+
+
 def test_short_texts_are_no_secrets() -> None:
     secrets = Secrets()
     secrets.hide("a" * (SHORTEST - 1), None, "")

@@ -46,3 +46,8 @@ def test_writing_to_a_run_that_is_not_open_is_an_error(tmp_path: Path) -> None:
     run = MlflowRun("sqlite:///nowhere", tmp_path, TrackedTrial("p", "t", {}))
     with pytest.raises(TrackingError, match="'t' is not open"):
         run.write([Value("a", 1.0, 0, 0)], {})
+
+
+def test_a_trial_covers_what_its_config_has_of_secrets() -> None:
+    trial = TrackedTrial("p", "t", {"tracking": {"mlflow_uri": "https://me:pass@mlflow.example"}, "api_key": "k-123"})
+    assert trial.config == {"tracking": {"mlflow_uri": "https://***@mlflow.example"}, "api_key": "***"}
