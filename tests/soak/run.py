@@ -17,6 +17,7 @@ from tests.ring.instance import ray_instance
 from tests.ring.service import Service, config_of, playing
 from tests.soak.faults import Target, break_it
 from tests.soak.games import Load, load
+from tests.soak.limits import GAMES_S, HOLD_S, READY_S, SNAPSHOT_EVERY, WELL_S
 from tests.soak.plan import Fault, plan
 from tests.soak.report import Recovery, Report
 from tests.soak.state import State, read_state
@@ -24,7 +25,6 @@ from tests.soak.watching import Watch
 from train.session import TrainingSession
 
 HERE: Final = Path(__file__).parent
-SNAPSHOT_EVERY: Final = 5
 SETTINGS: Final = (
     "actors.main.replicas=2",
     f"actors.main.snapshot_every_ticks={SNAPSHOT_EVERY}",
@@ -34,15 +34,7 @@ SETTINGS: Final = (
     "trainers.main.workers=2",
     "trainers.main.checkpoints.every_s=5",
 )
-READY_S: Final = 400.0
-"""Longest wait for the first update, on a busy machine."""
-GAMES_S: Final = 100.0
-"""Longest wait for an answer to each game after a fault."""
-WELL_S: Final = 180.0
-"""Longest wait for what was hit."""
 LOOK_S: Final = 0.1
-HOLD_S: Final = 25.0
-"""How long MLflow and the disk are in trouble: longer than MLflow waits for a lock."""
 
 
 @dataclass(frozen=True)
