@@ -47,13 +47,15 @@ def ray_instance(*modules: Path, home: Path | None = None) -> Iterator[Cluster]:
         port = free_port()
         serve.start(proxy_location="HeadOnly", http_options={"host": "127.0.0.1", "port": port})
         children = psutil.Process().children(recursive=True)
-        yield Cluster(f"http://127.0.0.1:{port}", home)
-        serve.shutdown()
-        ray.shutdown()
-        children += psutil.Process().children(recursive=True)
-        _, alive = psutil.wait_procs(children, GONE_S)
-        for module in modules:
-            sys.path.remove(str(module))
-        os.environ.clear()
-        os.environ.update(before)
+        try:
+            yield Cluster(f"http://127.0.0.1:{port}", home)
+        finally:
+            serve.shutdown()
+            ray.shutdown()
+            children += psutil.Process().children(recursive=True)
+            _, alive = psutil.wait_procs(children, GONE_S)
+            for module in modules:
+                sys.path.remove(str(module))
+            os.environ.clear()
+            os.environ.update(before)
         assert not alive, f"Ray left processes behind: {alive}"

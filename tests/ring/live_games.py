@@ -28,6 +28,8 @@ class LiveGames:
     prefix: str = "live"
     """What the games' ids begin with."""
     pause_s: float = 0.02
+    limit_s: float = 40.0
+    """Longest wait for an answer, with all tries."""
     lossy: bool = False
     """Whether ticks may be missing after a crash."""
     ticks: int = 0
@@ -43,7 +45,7 @@ class LiveGames:
 
     async def play(self, stop: asyncio.Event) -> None:
         """Plays until told to stop, then stops every game."""
-        limits = RetryLimits(limit_s=40, request_s=15, longest_wait_s=0.5)
+        limits = RetryLimits(limit_s=self.limit_s, request_s=15, longest_wait_s=0.5)
         clients = [GameClient(self.url, Purpose.PLAY, limits) for _ in range(self.connections)]
         starter = GameClient(self.start_url or self.url, Purpose.PLAY, limits)
         try:

@@ -18,6 +18,7 @@ from app.stores.names import buffer_host
 from tests.ring.fleet import runs
 from tests.ring.service import Service
 from tests.soak.plan import Kind
+from train.session import TrainingSession
 
 WRITE_BYTES: Final = 8 * 2**20
 """Written and synced at a time by what makes the disk slow."""
@@ -29,6 +30,7 @@ class Target:
     """What a soak breaks."""
 
     service: Service
+    session: TrainingSession
     home: Path
     hold_s: float
     """How long the disk is slow, and MLflow's store locked."""

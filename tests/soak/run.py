@@ -35,6 +35,8 @@ SETTINGS: Final = (
     "trainers.main.checkpoints.every_s=5",
 )
 LOOK_S: Final = 0.1
+END_S: Final = 60.0
+"""Longest wait for the last checkpoint."""
 
 
 @dataclass(frozen=True)
@@ -58,15 +60,17 @@ def run(soak: Soak) -> Report:
     whole = read_state(soak.folder, soak.seed, soak.seconds) if soak.resume else State(soak.seed, soak.seconds)
     whole.starts += 1
     home = soak.folder / "home"
+    report = Report(soak.seed, whole.done_s, whole.starts, whole.faults, whole.ledger)
     with ray_instance(HERE.parent / "ring", HERE / "agents", home=home) as cluster:
         _tell("starting the service")
-        with Service(cluster, "soak", *SETTINGS) as service, _training(service, restore=soak.resume):
-            target = Target(service, service.home, min(HOLD_S, soak.seconds / 25))
+        with Service(cluster, "soak", *SETTINGS) as service, _training(service, whole, restore=soak.resume) as session:
+            target = Target(service, session, service.home, min(HOLD_S, soak.seconds / 25))
             watch = Watch(target, whole.ledger, rows=whole.rows, looks=whole.looks)
             with playing(service.url, games=8):
                 if _wait(lambda: target.newest_update_s() > 0, READY_S) is None:
                     raise TrainingError(f"no update was done within {READY_S:g} s of the start")
                 report = _under_load(soak, whole, target, watch)
+    report.write(soak.folder)
     return report
 
 
@@ -89,6 +93,7 @@ def _under_load(soak: Soak, whole: State, target: Target, watch: Watch) -> Repor
                 keep()
             whole.faults.append(_made(fault, passed(), target, games))
             keep()
+            target.session.join(0)  # Where training has ended, the soak does, with its message.
         while passed() < soak.seconds:
             threading.Event().wait(min(5.0, max(LOOK_S, soak.seconds - passed())))
             keep()
@@ -99,17 +104,19 @@ def _under_load(soak: Soak, whole: State, target: Target, watch: Watch) -> Repor
     training = (
         {"updates": float(updates[-1].number), "seconds_since": time.time() - updates[-1].time_s} if updates else {}
     )
-    report = Report(
+    return Report(
         soak.seed, whole.done_s, whole.starts, whole.faults, whole.ledger, whole.rows, memory, training, watch.looks
     )
-    report.write(soak.folder)
-    return report
 
 
 def _made(fault: Fault, at_s: float, target: Target, games: Load) -> Recovery:
     _tell(f"{at_s:6.0f} s  {fault.kind}")
     begun_s = time.monotonic()
-    is_well = break_it(fault.kind, target)
+    try:
+        is_well = break_it(fault.kind, target)
+    except (RuntimeError, OSError, RayError, SparringError) as error:
+        games.ledger.fail("not_made", f"{fault.kind} at {at_s:.0f} s: {type(error).__name__}: {error}")
+        return Recovery(round(at_s, 1), fault.kind, None, None)
     broken_s = time.monotonic()
     games_s = _wait(lambda: games.all_answered_since(broken_s), GAMES_S)
     well_s = _wait(is_well, max(0.0, WELL_S - (time.monotonic() - begun_s)))
@@ -119,16 +126,20 @@ def _made(fault: Fault, at_s: float, target: Target, games: Load) -> Recovery:
 
 
 @contextmanager
-def _training(service: Service, *, restore: bool) -> Iterator[None]:
+def _training(service: Service, whole: State, *, restore: bool) -> Iterator[TrainingSession]:
+    """Trains while the block runs; how it ends is noted where that is not as it should."""
     config = active(config_of(service.trial_name, *SETTINGS))
     session = TrainingSession(config, service.trial, service.home, restore="latest" if restore else None)
     session.start()
     succeeded = False
     try:
-        yield
+        yield session
         session.stop()
-        session.join(60)
-        succeeded = True
+        succeeded = session.join(END_S)
+        if not succeeded:
+            whole.ledger.fail("training", f"it has not ended within {END_S:g} s")
+    except TrainingError as error:
+        whole.ledger.fail("training", str(error))
     finally:
         session.stop()
         session.close(succeeded=succeeded)
