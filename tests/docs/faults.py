@@ -19,9 +19,9 @@ HEAD: Final = """\
 # What happens when a part dies
 
 Written from [faults.yaml](faults.yaml) by `python -m tests.docs.faults --write`; a test compares both, and checks that
-the tests which prove each row exist, and the alerts. The [runbook](runbook.md) begins at the alert instead. How long each
-part takes to come back on a machine is what its [soak](soak.md) reports; "seconds" and "at once" below wait for no start
-of a process that imports torch.
+the tests which prove each row exist, and the alerts. The [runbook](runbook.md) begins at the alert instead. How long
+each part takes to come back on a machine is what its [soak](soak.md) reports; "seconds" and "at once" below wait for no
+start of a process that imports torch.
 
 """
 
