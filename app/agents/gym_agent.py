@@ -110,7 +110,7 @@ class GymAgent(Agent):
 
     async def on_tick(self, payload: Payload) -> Payload:
         """Returns the action for an observation."""
-        tick = _mapping("a tick", payload)
+        tick = json_object("a tick", payload)
         observation = read_observation(tick.get("observation"), self._spec.inputs)
         mask = read_mask(tick.get("action_mask"), self._spec)
         self._take_reward(tick)
@@ -139,7 +139,7 @@ class GymAgent(Agent):
     async def on_episode(self, payload: Payload, cause: EndCause) -> Payload:
         """Ends the episode; one that the service ends is truncated and counts for no statistic."""
         if payload is not None:
-            self._stop(_mapping("a stop", payload))
+            self._stop(json_object("a stop", payload))
         elif self._unroll is not None:
             self._unroll.cut(RowKind.TRUNCATED, None)
         if self._pinned is not None:
@@ -231,7 +231,12 @@ def _end(terminated: bool) -> RowKind:
     return RowKind.TERMINATED if terminated else RowKind.TRUNCATED
 
 
-def _mapping(what: str, payload: Payload) -> dict[str, Any]:
+def json_object(what: str, payload: Payload) -> dict[str, Any]:
+    """Returns a payload that is a JSON object.
+
+    Raises:
+      BadPayloadError: It is none.
+    """
     if not isinstance(payload, dict):
         raise BadPayloadError(f"{what} is a JSON object, got {type(payload).__name__}")
     return cast("dict[str, Any]", payload)

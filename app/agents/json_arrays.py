@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.errors import BadPayloadError
+from app.models.distributions.distribution import Distribution
 from app.models.spec import ArraySpec, ModelSpec
 from app.nested import Structure
 
@@ -50,6 +51,17 @@ def write_action(action: object) -> Any:
     return action
 
 
+def read_action(value: object, spec: ModelSpec) -> Any:
+    """Returns an action, nested like the model's: a whole number for a choice, an array where the action is one.
+
+    Raises:
+      BadPayloadError: It does not fit the model.
+    """
+    leaves = _leaves("action", value, spec.actions)
+    names = spec.actions.columns("action")
+    return spec.actions.unflatten([_act(*one) for one in zip(names, leaves, spec.actions.leaves, strict=True)])
+
+
 def everything_allowed(spec: ModelSpec) -> Any:
     """Returns the mask that allows every choice, nested like the model's action."""
     masks = [np.ones(leaf.choices, bool) if leaf.choices else None for leaf in spec.actions.leaves]
@@ -86,6 +98,14 @@ def _array(name: str, value: object, spec: ArraySpec) -> NDArray[np.generic]:
     if not np.isfinite(array).all():
         raise BadPayloadError(f"{name} holds NaN or infinity; allowed are finite numbers")
     return array
+
+
+def _act(name: str, value: object, leaf: Distribution) -> Any:
+    if not leaf.choices:
+        return _array(name, value, ArraySpec(leaf.shape, leaf.dtype))
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < leaf.choices:
+        raise BadPayloadError(f"{name} is {str(value)[:80]}; allowed are whole numbers from 0 to {leaf.choices - 1}")
+    return value
 
 
 def _flags(name: str, value: object, choices: int) -> NDArray[np.bool_] | None:

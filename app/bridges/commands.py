@@ -2,6 +2,8 @@
 
 import asyncio
 import logging
+from collections.abc import Callable
+from pathlib import Path
 from typing import Annotated, Any
 
 import orjson
@@ -45,15 +47,42 @@ def godot(
     """Plays games of Godot RL Agents, which connect to it as to their trainer."""
     from app.bridges.godot.server import serve  # noqa: PLC0415
 
-    _run("godot", serve, url, host, port, purpose, key, secret, options, seats, named, episodes, wait_s, idle_s)
+    _run("godot", lambda: serve, url, host, port, purpose, key, secret, options, seats, named, episodes, wait_s, idle_s)
 
 
-def _run(name: str, serve: Serve, *given: Any) -> None:
+@bridge.command()
+def rllink(
+    url: Url = GAME_PORT_URL, host: Host = "127.0.0.1", port: Port = 5555, purpose: Why = Purpose.TRAIN,
+    key: Key = None, secret: Secret = None, options: Options = "{}", seats: Seating = "", episodes: Episodes = None,
+    wait_s: WaitS = 60.0, idle_s: IdleS = 300.0,
+    model: Annotated[str, typer.Option(help="Model of the service whose weights the clients act with.")] = "main",
+    names: Annotated[Path | None, typer.Option(help="JSON: their parameters to ours, or constants.")] = None,
+    rllib_config: Annotated[Path | None, typer.Option(help="Pickled AlgorithmConfig that clients may ask for.")] = None,
+) -> None:  # fmt: skip
+    """Serves RLlib's external clients (RLlink 0.0.1), which act by themselves; their agent is a ToldAgent."""
+    from app.bridges.rllink.server import rllink as serving  # noqa: PLC0415
+    from app.bridges.rllink.weights import NewestWeights, read_names  # noqa: PLC0415
+
+    def serve() -> Serve:
+        config = None if rllib_config is None else _bytes(rllib_config)
+        return serving(NewestWeights(url, model, read_names(names), wait_s), config)
+
+    _run("rllink", serve, url, host, port, purpose, key, secret, options, seats, False, episodes, wait_s, idle_s)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError as error:
+        raise ConfigError(f"{path} cannot be read: {error.strerror or error}") from error
+
+
+def _run(name: str, serve: Callable[[], Serve], *given: Any) -> None:
     """Runs a bridge and prints one line of JSON about what was played."""
     logging.basicConfig(level=logging.INFO, format="%(message)s")
     try:
         settings = settings_of(*given)
-        result = asyncio.run(run_bridge(name, settings, serve, lambda port: _listening(name, port)))
+        result = asyncio.run(run_bridge(name, settings, serve(), lambda port: _listening(name, port)))
     except (SparringError, ValueError) as error:
         typer.echo(f"sparring bridge {name}: {error}", err=True)
         raise typer.Exit(1) from error

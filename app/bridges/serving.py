@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from app.bridges.players import Players
+from app.bridges.told import ToldPlayers
 from app.client.aio import Client
 from app.client.result import Scores, SimulationResult
 from app.client.seats import EVERYBODY, Seats
@@ -81,6 +82,18 @@ class Bridge:
                 async with asyncio.timeout(CLOSING_S):
                     await players.close()
 
+    @contextlib.asynccontextmanager
+    async def told(self) -> AsyncIterator[ToldPlayers]:
+        """Gives players who act by themselves, whose games end with the block."""
+        told = ToldPlayers(self.client, self._name, self.settings.options or None, self._ended)
+        try:
+            yield told
+        finally:
+            self.scores.ticks += told.ticks
+            with contextlib.suppress(Exception):  # As above.
+                async with asyncio.timeout(CLOSING_S):
+                    await told.close()
+
     async def play(self, players: Players[Any]) -> dict[Any, Any]:
         """Returns the actions of those who looked, and counts them.
 
@@ -90,12 +103,12 @@ class Bridge:
         actions = await players.play()
         self.scores.ticks += len(actions)
         self.policy_version = players.policy_version or self.policy_version
-        if self.settings.episodes is not None and self.scores.episodes >= self.settings.episodes:
-            self.over.set()
         return actions
 
     def _ended(self, episode_return: float) -> None:
         self.scores.finish(episode_return)
+        if self.settings.episodes is not None and self.scores.episodes >= self.settings.episodes:
+            self.over.set()
 
     def _name(self, role: str) -> str:
         self._sessions += 1

@@ -1,0 +1,126 @@
+"""A client of RLlink gets weights, and what it plays reaches the service."""
+
+import logging
+import socket
+from typing import Any, BinaryIO
+
+import msgpack
+import msgpack_numpy
+import numpy as np
+import pytest
+
+from app.bridges.errors import BridgeError
+from app.bridges.rllink.server import rllink
+from app.bridges.rllink.weights import renamed
+from app.types import Version
+from tests.bridges.running import running
+from tests.client.fake_service import FakeService
+
+from .test_episodes import buffer, episode
+
+
+class Fixed:
+    """Has weights, a newer version each time it is asked."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+
+    async def newest(self) -> tuple[Version, dict[str, Any]]:
+        self.asked += 1
+        return Version(1, self.asked), {"w": np.full(2, self.asked, np.float32)}
+
+    async def close(self) -> None:
+        pass
+
+
+class Talk:
+    def __init__(self, link: socket.socket) -> None:
+        self.link, self.whole = link, link.makefile("rb")
+
+    def send(self, kind: str, **fields: Any) -> None:
+        body = msgpack.packb({"type": kind, **fields}, default=msgpack_numpy.encode, use_bin_type=True)
+        self.link.sendall(str(len(body)).zfill(8).encode() + body)
+
+    def receive(self) -> Any:
+        whole: BinaryIO = self.whole
+        header = whole.read(8)
+        return header and msgpack.unpackb(whole.read(int(header)), raw=False, object_hook=msgpack_numpy.decode)
+
+
+def test_a_client_plays_and_each_action_names_the_weights_that_it_was_drawn_from(service: FakeService) -> None:
+    service.agent = lambda _: None
+    with (
+        running(rllink(Fixed(), b"pickled"), service.url, seats={"*": "told"}, episodes=1) as bridge,
+        socket.create_connection(("127.0.0.1", bridge.port), 10) as link,
+    ):
+        talk = Talk(link)
+        talk.send("PING")
+        assert talk.receive() == {"type": "PONG"}
+        talk.send("GET_CONFIG")
+        assert talk.receive() == {"type": "SET_CONFIG", "config": b"pickled"}
+        talk.send("GET_STATE")
+        state = talk.receive()["state"]
+        assert state["rl_module"]["w"].tolist() == [1, 1]
+        assert state["weights_seq_no"] == 2
+        talk.send("EPISODES_AND_GET_STATE", episodes=[episode(is_terminated=False)], timesteps=2)
+        assert talk.receive()["state"]["rl_module"]["w"].tolist() == [2, 2]
+        last = episode(
+            observations=buffer([np.full(4, 2.0), np.full(4, 3.0)]), actions=buffer([1]), rewards=buffer([0.25]),
+            extra_model_outputs={"action_logp": buffer([-1.0])},
+        )  # fmt: skip
+        talk.send("EPISODES", episodes=[last], timesteps=1)
+        assert bridge.result().mean_return == 1.75
+    (session,) = service.sessions.values()
+    assert session.session.endswith("-agent-told")
+    ticks = session.bodies("tick")
+    assert [(tick["action"], tick["log_prob"], tick["reward"], tick["version"]) for tick in ticks] == [
+        (1, -0.5, 0.0, "1.1"), (0, -0.25, 1.0, "1.1"), (1, -1.0, 0.5, "1.2"),
+    ]  # fmt: skip
+    assert session.bodies("stop") == [{"observation": [3] * 4, "reward": 0.25, "terminated": True, "truncated": False}]
+
+
+def test_a_client_that_leaves_ends_its_episodes_as_truncated(service: FakeService) -> None:
+    service.agent = lambda _: None
+    with running(rllink(Fixed(), None), service.url) as bridge:
+        with socket.create_connection(("127.0.0.1", bridge.port), 10) as link:
+            talk = Talk(link)
+            talk.send("GET_STATE")
+            talk.receive()
+            talk.send("EPISODES_AND_GET_STATE", episodes=[episode(is_terminated=False)], timesteps=2)
+            talk.receive()
+            talk.whole.close()
+        bridge.stop()
+    (session,) = service.sessions.values()
+    assert session.bodies("stop") == [{"truncated": True}]
+
+
+@pytest.mark.parametrize(
+    ("kind", "fields", "message"),
+    [
+        ("EPISODES", {"episodes": [episode()]}, "send GET_STATE first"),
+        ("GET_CONFIG", {}, "--rllib-config"),
+        ("GET_ACTION", {}, "allowed are PING, GET_CONFIG, GET_STATE"),
+    ],
+)
+def test_what_a_client_may_not_send_is_told(
+    service: FakeService, caplog: pytest.LogCaptureFixture, kind: str, fields: dict[str, Any], message: str
+) -> None:
+    with (
+        caplog.at_level(logging.ERROR),
+        running(rllink(Fixed(), None), service.url) as bridge,
+        socket.create_connection(("127.0.0.1", bridge.port), 10) as link,
+    ):
+        talk = Talk(link)
+        talk.send(kind, **fields)
+        assert talk.receive() == b""
+    assert message in caplog.text
+
+
+def test_parameters_get_the_clients_names() -> None:
+    arrays: Any = {"policy.0.weight": np.ones((2, 2), np.float32)}
+    got = renamed(arrays, {"net.weight": "policy.0.weight", "clip": 20.0})
+    assert got["net.weight"] is arrays["policy.0.weight"]
+    assert got["clip"].tolist() == [20.0]
+    assert renamed(arrays, None) is arrays
+    with pytest.raises(BridgeError, match=r"the model has no policy.1.weight; allowed are policy.0.weight"):
+        renamed(arrays, {"net.weight": "policy.1.weight"})
