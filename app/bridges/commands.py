@@ -51,6 +51,19 @@ def godot(
 
 
 @bridge.command()
+def unity(
+    url: Url = GAME_PORT_URL, host: Host = "127.0.0.1", port: Port = 5004, purpose: Why = Purpose.TRAIN,
+    key: Key = None, secret: Secret = None, options: Options = "{}", seats: Seating = "", named: Named = False,
+    episodes: Episodes = None, wait_s: WaitS = 60.0, idle_s: IdleS = 300.0,
+) -> None:  # fmt: skip
+    """Plays games of Unity's ML-Agents, which call it as their trainer."""
+    from app.bridges.unity.server import serve  # noqa: PLC0415
+
+    given = (url, host, port, purpose, key, secret, options, seats, named, episodes, wait_s, idle_s)
+    _run("unity", lambda: serve, *given)
+
+
+@bridge.command()
 def rllink(
     url: Url = GAME_PORT_URL, host: Host = "127.0.0.1", port: Port = 5555, purpose: Why = Purpose.TRAIN,
     key: Key = None, secret: Secret = None, options: Options = "{}", seats: Seating = "", episodes: Episodes = None,
