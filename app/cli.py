@@ -1,9 +1,12 @@
 """The command line: ``sparring COMMAND``; each command is an entry point and is imported when it is called."""
 
 import inspect
+import os
+import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from importlib.metadata import EntryPoint, entry_points
+from typing import Final
 
 import typer
 from rich.console import Console
@@ -17,6 +20,13 @@ INTERRUPTED = 130
 
 GROUP = "sparring.commands"
 """Entry point group: the name is the command, the value a function with typer annotations, or a group of such."""
+
+COMPLETE: Final = "_SPARRING_COMPLETE"
+"""Set by a shell that asks how a line goes on; typer answers it."""
+COMPLETION: Final = ("--install-completion", "--show-completion")
+"""Options of typer that are about the shell, and need no command."""
+TYPED: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
+"""Where shells tell what was typed: bash, and the others."""
 
 _OWN_PACKAGES = {"app", "deployments", "train"}
 
@@ -33,7 +43,9 @@ def main(arguments: Sequence[str] | None = None) -> None:
     sys.path += [str(ROOT), ""]  # User code may lie where we start; it comes last, so that it cannot hide ours.
     try:
         check_origin()
-        build({entry.name: entry for entry in entry_points(group=GROUP)}, words)(words)
+        entries = {entry.name: entry for entry in entry_points(group=GROUP)}
+        typed = _typed(words)
+        (build(entries, words) if typed is None else build_to_complete(entries, typed))(words)
     except SparringError as error:
         Console(stderr=True).print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(1)
@@ -43,12 +55,43 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 def build(entries: Mapping[str, EntryPoint], words: Sequence[str]) -> typer.Typer:
     """Returns the command line for ``words``: with the command that they call, or with all if they call none."""
-    cli = typer.Typer(name="sparring", no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False)
-    cli.callback()(_describe)
+    cli = _empty()
     called = words[0] if words else ""
     for name in [called] if called in entries else sorted(entries):
         _add(cli, entries[name])
     return cli
+
+
+def build_to_complete(entries: Mapping[str, EntryPoint], typed: Sequence[str]) -> typer.Typer:
+    """Returns the command line that a shell asks about: the command that was typed, or the names of all.
+
+    A line whose command is still being typed needs no command imported, which would take seconds.
+    """
+    if typed[:1] and typed[0] in entries:
+        return build(entries, typed)
+    cli = _empty()
+    for name in sorted(entries):
+        cli.command(name, help=name)(_describe)
+    return cli
+
+
+def _empty() -> typer.Typer:
+    cli = typer.Typer(name="sparring", no_args_is_help=True, pretty_exceptions_enable=False)
+    cli.callback()(_describe)
+    return cli
+
+
+def _typed(words: Sequence[str]) -> list[str] | None:
+    """Returns the words behind the program's name that a shell wants to complete; None where none asks."""
+    if words and words[0] in COMPLETION:
+        return []
+    if COMPLETE not in os.environ:
+        return None
+    line = next((os.environ[name] for name in TYPED if name in os.environ), "")
+    try:
+        return shlex.split(line)[1:]
+    except ValueError:  # An open quotation mark: its word is not finished.
+        return line.split()[1:]
 
 
 def _describe() -> None:

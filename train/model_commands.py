@@ -99,9 +99,7 @@ def clone_(
     frozen: Annotated[
         bool, typer.Option("--frozen/--trainable", help="Never changes, or has a trainer and an optimizer of its own.")
     ] = True,
-    model: Annotated[
-        str | None, typer.Option(help="Model of the config that it is of, where there are several.")
-    ] = None,
+    model: Annotated[str | None, typer.Option(help="Model of the config that it is of; default: the only one.")] = None,
     json_: Json = False,
 ) -> None:
     """Sets a model apart under an id of its own.
@@ -125,7 +123,9 @@ def register(
     config: ConfigFile,
     set_: Overrides = None,
     alias: Annotated[str, typer.Option(help="Alias that moves to the new version.")] = "challenger",
-    rating: Annotated[float | None, typer.Option(help="How strong it is, kept as a tag.")] = None,
+    rating: Annotated[
+        float | None, typer.Option(help="How strong it is, in points of any scale, kept as a tag; default: none.")
+    ] = None,
     json_: Json = False,
 ) -> None:
     """Registers a frozen clone as a version of project.model in MLflow.

@@ -30,25 +30,30 @@ FPS: Final = 15.0
 def replay(
     file: Annotated[Path, typer.Argument(help="A recording, or a folder of recordings.")],
     episode: Annotated[int | None, typer.Option(help="Episode of the file, from 0; 0 without it.", min=0)] = None,
-    session: Annotated[str | None, typer.Option(help="Session in place of an episode; its newest play.")] = None,
+    session: Annotated[
+        str | None, typer.Option(help="Session in place of --episode, its newest play; default: none.")
+    ] = None,
     list_: Annotated[bool, typer.Option("--list", help="Lists what is recorded.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Prints JSON.")] = False,
     render: Annotated[
         str | None, typer.Option(help="Name of a render, or package.module:function; the page has all without it.")
     ] = None,
-    html: Annotated[Path | None, typer.Option(help="Page to write: it plays the episode and loads nothing.")] = None,
-    gif: Annotated[Path | None, typer.Option(help="GIF to write.")] = None,
-    mp4: Annotated[Path | None, typer.Option(help="MP4 to write; needs the extra video.")] = None,
+    html: Annotated[Path | None, typer.Option(help="Page to write, which loads nothing; default: none.")] = None,
+    gif: Annotated[Path | None, typer.Option(help="GIF to write; default: none.")] = None,
+    mp4: Annotated[Path | None, typer.Option(help="MP4 to write, by the extra video; default: none.")] = None,
     run: Annotated[
-        str | None, typer.Option(help="Id of the MLflow run to attach the page to, in the store of --config.")
+        str | None,
+        typer.Option(help="Id of the MLflow run to attach the page to, in the store of --config; default: none."),
     ] = None,
     to_test: Annotated[
         Path | None,
-        typer.Option(help="Folder to write a test into: the session is answered as it was; needs --config."),
+        typer.Option(
+            help="Folder to write a test into: the session is answered as it was; needs --config. Default: none."
+        ),
     ] = None,
     fps: Annotated[float, typer.Option(help="Frames a second of a film.", min=0.1, max=120)] = FPS,
     config: Annotated[
-        Path | None, typer.Option("--config", help="Config file with the agent: its renders, its model.")
+        Path | None, typer.Option("--config", help="Config file with the agent: its renders, its model; default: none.")
     ] = None,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override; may be repeated.")] = None,
     against: Annotated[str | None, typer.Option(metavar="MODEL", help=AGAINST)] = None,

@@ -20,7 +20,8 @@ NEWEST: Final = 20
 """Sessions of a folder that are played again, the newest ones."""
 AGAINST: Final = (
     "Plays what came against another model and shows where that would act differently: alias or number of the "
-    "registered model, models:/…, a clone, checkpoint, folder or release, .onnx file, or untrained; with --config."
+    "registered model, models:/…, a clone, checkpoint, folder or release, .onnx file, or untrained; with --config. "
+    "Default: none."
 )
 """Help of the option."""
 

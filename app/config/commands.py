@@ -21,7 +21,9 @@ from app.errors import ConfigError
 
 def check(
     file: Annotated[Path, typer.Argument(help="Config file.")],
-    overrides: Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replaces a value.")] = None,
+    overrides: Annotated[
+        list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replaces a value; may be repeated.")
+    ] = None,
     cpus: Annotated[
         float | None, typer.Option(help="CPU cores of the cluster; default: those of this machine.")
     ] = None,

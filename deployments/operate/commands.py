@@ -32,9 +32,9 @@ def status(json_: Annotated[bool, typer.Option("--json", help="Prints JSON.")] =
 
 
 def stop(
-    trial: Annotated[str | None, typer.Argument(help="project.trial; may be left out where one runs.")] = None,
+    trial: Annotated[str | None, typer.Argument(help="project.trial; default: the one that runs.")] = None,
     everything: Annotated[bool, typer.Option("--all", help="Stops all trials.")] = False,
-    timeout_s: Annotated[float, typer.Option(help="Longest wait for each.", min=1)] = 60.0,
+    timeout_s: Annotated[float, typer.Option(help="Longest wait for each, in seconds.", min=1)] = 60.0,
     json_: Annotated[bool, typer.Option("--json", help="Prints JSON.")] = False,
 ) -> None:
     """Ends a trial's service: its games drain, then its Serve application and its stores go.

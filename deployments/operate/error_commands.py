@@ -22,7 +22,7 @@ FOLLOW_S: Final = 1.0
 
 
 def errors(
-    trial: Annotated[str | None, typer.Argument(help="project.trial; may be left out where one runs.")] = None,
+    trial: Annotated[str | None, typer.Argument(help="project.trial; default: the one that runs.")] = None,
     level: Annotated[str, typer.Option(help="The least: error or warning.")] = "error",
     limit: Annotated[int, typer.Option(help="The newest so many.", min=1, max=10_000)] = 50,
     process: Annotated[str, typer.Option(help="Begin of a process's name: replica, learner, stores, driver.")] = "",

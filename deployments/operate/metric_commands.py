@@ -28,13 +28,13 @@ WIDTH: Final = 200
 
 def metrics(
     name: Annotated[str | None, typer.Argument(help="Metric; without one, all of them are listed.")] = None,
-    trial: Annotated[str | None, typer.Option(help="project.trial; may be left out where one runs.")] = None,
+    trial: Annotated[str | None, typer.Option(help="project.trial; default: the one that runs.")] = None,
     label: Annotated[list[str] | None, typer.Option(metavar="K=V", help="Only this value; may be repeated.")] = None,
-    by: Annotated[str | None, typer.Option(help="Labels that make groups, with commas; '' makes one of all.")] = None,
-    reduce: Annotated[str, typer.Option(help="mean, sum, rate, total, p99, histogram and so on, with commas.")] = "",
-    window_s: Annotated[
-        float | None, typer.Option(help="Seconds to look back; all since the start if left out.")
+    by: Annotated[
+        str | None, typer.Option(help="Labels that make groups, with commas; '' makes one of all; default: no groups.")
     ] = None,
+    reduce: Annotated[str, typer.Option(help="mean, sum, rate, total, p99, histogram and so on, with commas.")] = "",
+    window_s: Annotated[float | None, typer.Option(help="Seconds to look back; default: all since the start.")] = None,
     axis: Annotated[str, typer.Option(help="Of the points in JSON: time, step or samples.")] = "time",
     watch: Annotated[bool, typer.Option("--watch", "-w", help="Goes on until Ctrl-C.")] = False,
     json_: Annotated[bool, typer.Option("--json", help="Prints JSON; with --watch an object a line.")] = False,

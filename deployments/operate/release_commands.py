@@ -25,7 +25,7 @@ release = typer.Typer(
 )
 
 Model = Annotated[str | None, typer.Argument(help="Model of the config; may be left out where one is released.")]
-OfTrial = Annotated[str | None, typer.Option("--trial", help="project.trial; may be left out where one runs.")]
+OfTrial = Annotated[str | None, typer.Option("--trial", help="project.trial; default: the one that runs.")]
 Json = Annotated[bool, typer.Option("--json", help="Prints JSON.")]
 
 

@@ -12,7 +12,7 @@ from train.bench.gpu_check import checks, gpu_problem, run_checks
 
 
 def gpu_check(
-    seconds: Annotated[float, typer.Option(help="Length of each measurement.", min=0.1)] = 5.0,
+    seconds: Annotated[float, typer.Option(help="Length of each measurement, in seconds.", min=0.1)] = 5.0,
 ) -> None:
     """Checks what a GPU is asked for: training, precisions, DeepSpeed, inference, and both on one card.
 

@@ -33,11 +33,16 @@ RANDOM_ROWS: Final = 1024
 
 ConfigFile = Annotated[Path, typer.Option("--config", help="Config file.")]
 Model = Annotated[str, typer.Option(help="Model of the config.")]
-Version = Annotated[str | None, typer.Option(help="Number or alias of the registered model, such as 3 or champion.")]
-Checkpoint = Annotated[
-    str | None, typer.Option(help="MLflow URI, clone, checkpoint or folder of a model, or: untrained.")
+Version = Annotated[
+    str | None, typer.Option(help="Number or alias of the registered model, such as 3 or champion; default: none.")
 ]
-Overrides = Annotated[list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replaces a config value.")]
+Checkpoint = Annotated[
+    str | None,
+    typer.Option(help="MLflow URI, clone, checkpoint or folder of a model, or: untrained; default: the config's."),
+]
+Overrides = Annotated[
+    list[str] | None, typer.Option("--set", metavar="KEY=VALUE", help="Replaces a config value; may be repeated.")
+]
 Calibration = Annotated[
     Path | None,
     typer.Option(help="Recorded games or their folder, .npz or .safetensors; default: random observations."),

@@ -18,9 +18,13 @@ from train.tune.tune import tune as measure_tune
 def tune(
     config: Annotated[Path, typer.Option(help="Config file.")],
     model: Annotated[str, typer.Option(help="Model of the config.")] = "main",
-    latency_ms: Annotated[float, typer.Option(help="Longest time of 99 of 100 batches.", min=0.0)] = 2.0,
+    latency_ms: Annotated[
+        float, typer.Option(help="Longest time of 99 of 100 batches, in milliseconds.", min=0.0)
+    ] = 2.0,
     max_rows: Annotated[int, typer.Option(help="Largest batch that is tried.", min=1)] = 256,
-    seconds: Annotated[float, typer.Option(help="Length of each of the 5 windows of a size.", min=0.01)] = 0.2,
+    seconds: Annotated[
+        float, typer.Option(help="Length of each of the 5 windows of a size, in seconds.", min=0.01)
+    ] = 0.2,
     set_: Annotated[list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override; may be repeated.")] = None,
     json: Annotated[bool, typer.Option("--json", help="Print the JSON line alone.")] = False,
 ) -> None:
