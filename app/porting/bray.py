@@ -27,7 +27,9 @@ CONVERTERS: Final[dict[str, Convert]] = {
 }
 
 
-ORDER: Final = ("run", "models", "agents", "actors", "buffers", "sources", "trainers", "tracking", "vars")
+ORDER: Final[tuple[str, ...]] = (
+    "run", "models", "agents", "actors", "buffers", "sources", "trainers", "tracking", "vars",
+)  # fmt: skip
 """Of the sections in what is written."""
 
 
