@@ -15,9 +15,9 @@ from .test_nodes import COUNTING
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
 GAMES = 16
-TICKS = 3_000
+TICKS = 20_000
 MOST = 1.3
-"""1.15 is the aim, and what an idle machine shows; others disturb the measurement."""
+"""The aim is 1.15 on a machine with nothing else to do; others disturb the measurement."""
 
 
 def cpu_us_per_tick(urls: list[str]) -> float:
@@ -47,4 +47,5 @@ def test_a_tick_on_two_nodes_costs_what_it_costs_on_one(nodes: Nodes) -> None:
         one = cpu_us_per_tick([f"http://{replica.host}:{service.port}"])
     with SpreadService(nodes, "pair", *COUNTING) as service:
         two = cpu_us_per_tick([service.url, service.other_url])
+    print(f"CPU time of a tick: {one:.1f} us on one node, {two:.1f} us on two")  # noqa: T201  # With pytest -s.
     assert two / one < MOST, (one, two)
