@@ -132,6 +132,7 @@ def _add(machine: Machine, bridge: str, undo: ExitStack) -> None:
 
 def _end(machine: Machine) -> None:
     machine.kill_all()
+    _ip("link", "del", machine.link)  # Else it stays for as long as a killed process takes to end.
     _ip("netns", "del", machine.name)
 
 
