@@ -95,7 +95,7 @@ class Replica:
                 due += 1
             decided_s = self.burst(due - at)
             ended_s = self.cpu_s()
-            answered_s = [*decided_s[1:], ended_s]  # An answer leaves before the next decision.
+            answered_s = [one_s + ended_s - decided_s[-1] for one_s in decided_s]  # Each is written as the last one is.
             for arrival_s, one_s in zip(arrivals_s[at:due], answered_s, strict=True):
                 in_system_s += now_s + one_s - clock_s - arrival_s
             busy_s += ended_s - clock_s

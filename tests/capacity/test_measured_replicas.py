@@ -24,8 +24,10 @@ from tests.capacity.open_loop import Observed, poisson, replica
 
 PASSES = 50
 """Of a decision: some hundred microseconds, beside which the driver's own turns are short."""
-SHARE = 0.5
+SHARE = 0.4
 """Utilisation that the load is chosen for."""
+TOGETHER = 4
+"""Ticks at once of a replica that is at work: about as many as wait then."""
 WINDOWS = 14
 TICKS = 200
 """Of one window and replica."""
@@ -51,8 +53,10 @@ class Pair:
 
 def cost_of(running: open_loop.Replica) -> tuple[TickCost, float]:
     """Returns what the planner makes of figures like those of the benchmark, and how they vary from tick to tick."""
-    alone_us, together_us = running.closed(1, 60), running.closed(16, 6)
-    cells = tuple(TickCell("http", count, 64, float(np.mean(us))) for count, us in ((1, alone_us), (16, together_us)))
+    alone_us, together_us = running.closed(1, 60), running.closed(TOGETHER, 20)
+    cells = tuple(
+        TickCell("http", count, 64, float(np.mean(us))) for count, us in ((1, alone_us), (TOGETHER, together_us))
+    )
     measured = Measured(cells=cells, session_kib=0)
     variation = float(np.var(alone_us) / np.mean(alone_us) ** 2)
     return costs_of(measured, Workload(1, 1, model=Model("none"))).tick, variation

@@ -28,7 +28,7 @@ def planned(workload: Workload = BARE, costs: Costs = COSTS, lost_nodes: int = 1
 def test_replicas_do_what_the_plan_says() -> None:
     """Periodic games of one replica wait a little less than Poisson arrivals would."""
     plan = planned()
-    run = simulate_ticks(plan, 0, ticks=15_000)
+    run = simulate_ticks(plan, 0, ticks=8_000)
     assert run.after is not None
     for planned_, found in ((plan.queue, run.before), (plan.after_loss, run.after)):
         assert found.utilisation == pytest.approx(planned_.utilisation, rel=0.1)
@@ -37,7 +37,7 @@ def test_replicas_do_what_the_plan_says() -> None:
 
 
 def test_games_that_are_taken_up_make_ticks_late_for_a_while() -> None:
-    run = simulate_ticks(planned(replace(BARE, games=2_000)), 0, ticks=6_000)
+    run = simulate_ticks(planned(replace(BARE, games=2_000)), 0, ticks=4_000)
     assert run.recovering is not None
     assert run.after is not None
     assert run.recovering.p99_ms > 5 * run.before.p99_ms
@@ -48,7 +48,7 @@ def test_a_local_model_answers_in_batches_that_form_by_themselves() -> None:
     decision = DecisionCost(50e-6, 5e-6)
     alone_s = decision.batch_s(1)
     costs = replace(COSTS, tick=TickCost(TICK.busy_s + alone_s, TICK.idle_s + alone_s), decision=decision)
-    run = simulate_ticks(planned(replace(BARE, model=Model("mlp")), costs), 0, ticks=6_000)
+    run = simulate_ticks(planned(replace(BARE, model=Model("mlp")), costs), 0, ticks=4_000)
     assert 1.05 < run.before.batch_rows < 3
     assert run.before.tick_us < 1e6 * (TICK.idle_s + alone_s)
 
@@ -56,7 +56,7 @@ def test_a_local_model_answers_in_batches_that_form_by_themselves() -> None:
 def test_a_remote_model_is_as_busy_as_the_plan_wants_it() -> None:
     costs = replace(COSTS, decision=DecisionCost(0, 50e-6))
     plan = planned(replace(BARE, model=Model("mlp", "remote")), costs, lost_nodes=0)
-    run = simulate_ticks(plan, 0, ticks=6_000)
+    run = simulate_ticks(plan, 0, ticks=4_000)
     models = next(one.processes for one in plan.sized.demands if one.name == "models")
     assert run.replicas == round(plan.sized.replicas / models)
     assert run.before.p50_ms > 1e3 * (TICK.busy_s + 50e-6)
@@ -78,7 +78,7 @@ def test_a_learner_that_is_too_slow_drops_rows() -> None:
     plan = planned(replace(BARE, learning=LEARNING))
     assert plan.costs.learning is not None
     slow = replace(plan.costs, learning=replace(plan.costs.learning, worker_samples_per_s=50_000))
-    checked = check(replace(plan, costs=slow), 0, 2_000)
+    checked = check(replace(plan, costs=slow), 0, 1_000)
     assert checked.flow is not None
     assert checked.flow.learner_busy > 0.95
     assert checked.flow.dropped_share == pytest.approx(0.5, abs=0.1)
@@ -93,7 +93,7 @@ def test_lost_nodes_take_the_rows_of_their_open_trajectories_with_them() -> None
 
 def test_old_rows_and_late_ticks_are_problems() -> None:
     learning = replace(LEARNING, max_policy_lag=1)
-    found = check(planned(replace(BARE, learning=learning, latency_ms=0.2)), 0, 2_000).problems
+    found = check(planned(replace(BARE, learning=learning, latency_ms=0.2)), 0, 1_000).problems
     assert any("99 of 100 ticks are answered within" in problem for problem in found)
     assert any("older than max_policy_lag 1" in problem for problem in found)
 

@@ -10,7 +10,7 @@ from app.capacity.simulation.load import GameSettings, arrivals, game
 from app.capacity.simulation.remote import Line, ModelReplica
 from app.capacity.simulation.replica import Replica, Seen, Tick
 
-TICKS = 40_000
+TICKS = 20_000
 
 
 def played(cost: TickCost, rate: float, variation: float, seed: int = 1, ticks: int = TICKS) -> tuple[Seen, float]:
