@@ -40,7 +40,7 @@ def test_the_pods_serve_train_and_go_without_losing_a_game(pods: Pods) -> None:
 
     assert httpx.get(f"{place.url}/metrics").status_code == 401
     metrics = httpx.get(f"{place.url}/metrics", headers={"Authorization": f"Bearer {MASTER_KEY}"})
-    assert "sparring_ticks_total" in metrics.text
+    assert "sparring_replica_up" in metrics.text
 
     job = pods.job("--set", "trainers.main.max_updates=2")
     with Client(place.url, key=TRAIN_KEY) as client, ThreadPoolExecutor(4) as threads:
