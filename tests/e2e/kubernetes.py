@@ -41,7 +41,7 @@ class Pods:
         self.changes = [
             f"actors.main.port={place.game_port}",
             f"actors.main.access.keys_file={self.keys}",
-            f"tracking.mlflow_uri=http://127.0.0.1:{self.mlflow_port}",
+            f"tracking.mlflow_uri=http://localhost:{self.mlflow_port}",
             "trainers.main.inputs.0.batch_rows=512",
         ]
         """What the cluster's names and paths are here."""
