@@ -15,6 +15,8 @@ from train.env import WORKER_ENV
 
 from .service import Cluster
 
+STARTS = 3
+"""Tries to start Ray."""
 GONE_S = 15.0
 """Longest wait for Ray's processes to end."""
 
@@ -35,15 +37,7 @@ def ray_instance(*modules: Path, home: Path | None = None) -> Iterator[Cluster]:
         import ray  # noqa: PLC0415  # It reads the environment above when it is imported.
         from ray import serve  # noqa: PLC0415
 
-        ray.init(
-            address="local",
-            num_cpus=4,
-            include_dashboard=False,
-            object_store_memory=512 * 2**20,
-            log_to_driver=False,
-            logging_level=logging.ERROR,
-            _temp_dir=f"{folder}/ray",
-        )
+        _init(f"{folder}/ray")
         port = free_port()
         serve.start(proxy_location="HeadOnly", http_options={"host": "127.0.0.1", "port": port})
         children = psutil.Process().children(recursive=True)
@@ -59,3 +53,26 @@ def ray_instance(*modules: Path, home: Path | None = None) -> Iterator[Cluster]:
             os.environ.clear()
             os.environ.update(before)
         assert not alive, f"Ray left processes behind: {alive}"
+
+
+def _init(folder: str) -> None:
+    """Starts Ray; its own limit of 30 s is too short for a machine that does much else, and no setting changes it."""
+    import ray  # noqa: PLC0415  # As above.
+
+    for tries_left in reversed(range(STARTS)):
+        try:
+            ray.init(
+                address="local",
+                num_cpus=4,
+                include_dashboard=False,
+                object_store_memory=512 * 2**20,
+                log_to_driver=False,
+                logging_level=logging.ERROR,
+                _temp_dir=folder,
+            )
+        except Exception as error:  # Ray raises nothing narrower.
+            if not tries_left or "timed out during startup" not in str(error):
+                raise
+            ray.shutdown()
+        else:
+            return

@@ -33,6 +33,7 @@ SETTINGS: Final = (
     "buffers.rollouts.shards=2",
     "trainers.main.workers=2",
     "trainers.main.checkpoints.every_s=5",
+    "trainers.main.max_restarts=100000",
 )
 LOOK_S: Final = 0.1
 END_S: Final = 60.0
