@@ -12,10 +12,13 @@ import pytest
 from app.bridges.errors import BridgeError
 from app.bridges.rllink.server import rllink
 from app.bridges.rllink.weights import renamed
+from app.games.cartpole.model import build
+from app.models.module import to_arrays
 from app.types import Version
 from tests.bridges.running import running
 from tests.client.fake_service import FakeService
 
+from .real import NAMES, external_client, rllib_config
 from .test_episodes import buffer, episode
 
 
@@ -124,3 +127,28 @@ def test_parameters_get_the_clients_names() -> None:
     assert renamed(arrays, None) is arrays
     with pytest.raises(BridgeError, match=r"the model has no policy.1.weight; allowed are policy.0.weight"):
         renamed(arrays, {"net.weight": "policy.1.weight"})
+
+
+class CartPole(Fixed):
+    """Has the weights of an untrained policy."""
+
+    async def newest(self) -> tuple[Version, dict[str, Any]]:
+        version, _ = await super().newest()
+        return version, renamed(to_arrays(build()), NAMES)
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(200)
+def test_rllibs_own_client_builds_its_module_plays_and_sends_its_episodes(service: FakeService) -> None:
+    service.agent = lambda _: None
+    with running(rllink(CartPole(), rllib_config()), service.url, episodes=8) as bridge:
+        output = external_client(bridge)
+        assert bridge.result().episodes >= 8, output
+    ended = [session for session in service.sessions.values() if session.bodies("stop")[0].get("terminated")]
+    assert len(ended) >= 8
+    for session in ended:
+        ticks = session.bodies("tick")
+        assert {tick["action"] for tick in ticks} <= {0, 1}
+        assert all(-20 < tick["log_prob"] < 0 for tick in ticks)
+        assert [tick["reward"] for tick in ticks] == [0.0] + [1.0] * (len(ticks) - 1)
+    assert len({tick["version"] for session in ended for tick in session.bodies("tick")}) > 1
