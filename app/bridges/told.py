@@ -1,14 +1,12 @@
 """Players who act by themselves and tell the service what they did."""
 
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Any
 
 from app.client.aio import Client, Session, Step
+from app.client.course import UNSETTLED_MAX
 from app.client.errors import StepFailedError
 from app.client.game import START, STOP, TICK
-
-MAX_STEPS: Final = 128
-"""Steps of one request."""
 
 
 class ToldPlayers:
@@ -43,10 +41,8 @@ class ToldPlayers:
             self._returns[who] = 0.0
             self._steps.append(Step(self._open[who], self._options, START))
         self._returns[who] += tick["reward"]
-        self._steps.append(Step(self._open[who], tick, TICK))
         self.ticks += 1
-        if len(self._steps) >= MAX_STEPS:
-            await self.flush()
+        await self._add(Step(self._open[who], tick, TICK))
 
     async def end(self, who: str, observation: object, reward: float, *, terminated: bool, truncated: bool) -> None:
         """Tells how a player's game ended; one that never acted has none.
@@ -58,9 +54,9 @@ class ToldPlayers:
         if session is None:
             return
         body = {"observation": observation, "reward": reward, "terminated": terminated, "truncated": truncated}
-        self._steps.append(Step(session, body, STOP))
-        self._ended(self._returns.pop(who) + reward)
+        await self._add(Step(session, body, STOP))
         await self.flush()
+        self._ended(self._returns.pop(who) + reward)
 
     async def flush(self) -> None:
         """Sends what is not sent yet.
@@ -74,6 +70,12 @@ class ToldPlayers:
         for answer in await self._client.steps(steps):
             if isinstance(answer, StepFailedError):
                 raise answer
+
+    async def _add(self, step: Step) -> None:
+        """Takes a step; those before it are sent where a request holds no more of its session."""
+        if sum(one.session is step.session for one in self._steps) >= UNSETTLED_MAX:
+            await self.flush()
+        self._steps.append(step)
 
     async def close(self) -> None:
         """Ends the games under way as truncated.

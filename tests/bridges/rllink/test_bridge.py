@@ -82,6 +82,27 @@ def test_a_client_plays_and_each_action_names_the_weights_that_it_was_drawn_from
     assert session.bodies("stop") == [{"observation": [3] * 4, "reward": 0.25, "terminated": True, "truncated": False}]
 
 
+def test_long_episodes_are_sent_in_several_requests(service: FakeService) -> None:
+    service.agent = lambda _: None
+    count = 50
+    whole = episode(
+        observations=buffer(np.zeros((count + 1, 4))), actions=buffer([1] * count), rewards=buffer([1.0] * count),
+        extra_model_outputs={"action_logp": buffer([-0.5] * count)},
+    )  # fmt: skip
+    with (
+        running(rllink(Fixed(), None), service.url, episodes=1) as bridge,
+        socket.create_connection(("127.0.0.1", bridge.port), 10) as link,
+    ):
+        talk = Talk(link)
+        talk.send("GET_STATE")
+        talk.receive()
+        talk.send("EPISODES", episodes=[whole], timesteps=count)
+        assert bridge.result().mean_return == count
+    (session,) = service.sessions.values()
+    assert len(session.bodies("tick")) == count
+    assert session.stopped
+
+
 def test_a_client_that_leaves_ends_its_episodes_as_truncated(service: FakeService) -> None:
     service.agent = lambda _: None
     with running(rllink(Fixed(), None), service.url) as bridge:
