@@ -67,3 +67,7 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
     with pytest.raises(ProjectError, match="cannot be written"):
         write_project("orchard", "rl", tmp_path / "file" / "new")
+
+
+def test_no_file_of_a_template_is_hidden_since_packages_leave_those_out() -> None:
+    assert not [path for path in FOLDER.rglob("*") if path.name.startswith(".")]
