@@ -131,12 +131,13 @@ class Players(Generic[K]):
         raise SparringError(f"the service lost a session {BEGUN_ANEW_MAX} times in one frame; games cannot go on")
 
     async def close(self) -> None:
-        """Ends the games under way as truncated, what is seen at their end is not known.
+        """Ends the games under way as truncated, what is seen at their end is not known; what was noted is sent before.
 
         Raises:
           ClientError: The service refused a step, or did not answer in time.
         """
-        self._asked.clear()
+        for who in [one.who for one in self._asked if one.step.kind == START]:
+            self._forget(who)
         for who in list(self._open):
             self.leave(who, None, truncated=True)
         await self.play()
@@ -145,6 +146,11 @@ class Players(Generic[K]):
         self._open[who] = self._client.session(self._name(who))
         self._returns[who] = 0.0
         self._ask(who, START, self._options)
+
+    def _forget(self, who: K) -> None:
+        """Takes back what was noted of a session that has not begun."""
+        session = self._open.pop(who, None)
+        self._asked = [one for one in self._asked if one.step.session is not session]
 
     def _ask(self, who: K, kind: str, body: object) -> None:
         self._asked.append(_Asked(who, Step(self._open[who], body, kind)))
