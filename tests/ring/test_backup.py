@@ -72,7 +72,7 @@ def test_training_goes_on_from_a_restored_backup_and_the_champion_is_the_same(
     newest = Checkpoints(home / "saved" / "checkpoints" / "main").newest_state()
     assert newest is not None
     with Service(cluster, "saved") as service, playing(service.url, games=32), training(service, home, resume=True):
-        seen = newest.updates  # The metric store's own file came back as well, and tells of updates until then.
+        seen = newest.updates  # The first report is of the checkpoint's own update, which was published again.
         first = wait_until(lambda: service.trial.metrics.updates_after(seen), "the resumed run updates", LONG_S)[0]
     assert first.number == newest.updates + 1
 
