@@ -75,10 +75,12 @@ def rllink(
     """Serves RLlib's external clients (RLlink 0.0.1), which act by themselves; their agent is a ToldAgent."""
     from app.bridges.rllink.server import rllink as serving  # noqa: PLC0415
     from app.bridges.rllink.weights import NewestWeights, read_names  # noqa: PLC0415
+    from app.client.signer import Signer  # noqa: PLC0415
 
     def serve() -> Serve:
         config = None if rllib_config is None else _bytes(rllib_config)
-        return serving(NewestWeights(url, model, read_names(names), wait_s), config)
+        signer = None if key is None else Signer(key, secret)
+        return serving(NewestWeights(url, model, read_names(names), wait_s, signer), config)
 
     _run("rllink", serve, url, host, port, purpose, key, secret, options, seats, False, episodes, wait_s, idle_s)
 

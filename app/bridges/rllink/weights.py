@@ -12,6 +12,7 @@ import orjson
 from numpy.typing import NDArray
 
 from app.bridges.errors import BridgeError
+from app.client.signer import Signer
 from app.errors import ConfigError
 from app.types import Version
 
@@ -63,7 +64,7 @@ def renamed(arrays: Parameters, names: Names | None) -> Parameters:
 class NewestWeights:
     """Fetches weights from the game port, each version once."""
 
-    def __init__(self, url: str, model: str, names: Names | None, wait_s: float) -> None:
+    def __init__(self, url: str, model: str, names: Names | None, wait_s: float, signer: Signer | None = None) -> None:
         """Fetches nothing yet.
 
         Args:
@@ -71,9 +72,11 @@ class NewestWeights:
           model: Whose weights.
           names: The client's parameters; None: they have our names.
           wait_s: Seconds to wait for the first weights of a trainer.
+          signer: Makes the headers of a service with keys; None where there are none.
         """
         self._client = httpx.AsyncClient(base_url=url, timeout=REQUEST_S)
         self._model, self._names, self._wait_s = model, names, wait_s
+        self._signer = signer
         self._tag = ""
         self._known: tuple[Version, Parameters] | None = None
         self._turn = asyncio.Lock()
@@ -105,7 +108,9 @@ class NewestWeights:
         from safetensors.numpy import load  # noqa: PLC0415
 
         try:
-            reply = await self._client.get(f"/weights/{self._model}/latest", headers={"If-None-Match": self._tag})
+            signed = {} if self._signer is None else self._signer.headers("")
+            headers = {"If-None-Match": self._tag} | signed
+            reply = await self._client.get(f"/weights/{self._model}/latest", headers=headers)
         except httpx.HTTPError as error:
             raise BridgeError(f"the weights of {self._model!r} cannot be fetched: {error!r}") from error
         if reply.status_code == NOT_MODIFIED and self._known is not None:
