@@ -9,7 +9,7 @@ import yaml
 
 from .commands import BIN, ROOT, Place, listens, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.timeout(600)
 
 NAME = "orchard"
 
@@ -39,6 +39,7 @@ def done(place: Place, folder: Path, *words: str, code: int = 0) -> str:
     return ended.stdout
 
 
+@pytest.mark.e2e
 def test_a_project_tests_trains_to_its_goal_and_its_champion_is_served(place: Place) -> None:
     folder = written(place, "rl")
     assert " passed" in done(place, folder, "make", "test")
@@ -48,6 +49,7 @@ def test_a_project_tests_trains_to_its_goal_and_its_champion_is_served(place: Pl
     assert result["served_eval_mean"] >= 9
 
 
+@pytest.mark.e2e
 def test_weights_from_elsewhere_are_served_and_played(place: Place) -> None:
     folder = written(place, "deploy")
     assert " passed" in done(place, folder, "make", "test")
@@ -72,6 +74,7 @@ def test_weights_from_elsewhere_are_served_and_played(place: Place) -> None:
         serve.wait(60)
 
 
+@pytest.mark.e2e
 @pytest.mark.parametrize("template", ["imitation", "imitation_rl", "league"])
 def test_the_other_projects_pass_their_own_tests(place: Place, template: str) -> None:
     folder = written(place, template)
@@ -79,6 +82,7 @@ def test_the_other_projects_pass_their_own_tests(place: Place, template: str) ->
     assert " passed" in done(place, folder, "make", "test")
 
 
+@pytest.mark.proof
 def test_a_league_begins_to_learn(place: Place) -> None:
     folder = written(place, "league")
     few = [f"--set=trainers.{name}.max_updates=2" for name in ("main", "exploiter")]

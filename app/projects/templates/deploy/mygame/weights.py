@@ -1,12 +1,12 @@
-"""Weights from elsewhere as a folder that a config can name: ``python -m mygame.weights build/weights``.
+"""Weights from elsewhere, where a config finds them by name: ``python -m mygame.weights handmade``.
 
 These are worked out by hand: the basket goes to the apple. Yours come from a training of your own, in any framework.
 """
 
 import sys
-from pathlib import Path
 
 import torch
+from app.home import state_root
 from app.models.module import hash_of, to_arrays
 from app.models.saved import SavedModel, write_model
 
@@ -28,12 +28,12 @@ def handmade() -> Network:
     return network
 
 
-def write(folder: Path) -> None:
-    """Writes them."""
-    network = handmade()
+def write(name: str) -> None:
+    """Writes them below the project's folder in ``SPARRING_HOME``."""
+    network, folder = handmade(), state_root("mygame") / name
     folder.mkdir(parents=True, exist_ok=True)
     write_model(folder, SavedModel("mygame.model:build", {}, hash_of(network), "1.0", to_arrays(network)))
 
 
 if __name__ == "__main__":
-    write(Path(sys.argv[1]))
+    write(sys.argv[1])
