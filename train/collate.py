@@ -1,5 +1,6 @@
 """Makes tensors of what comes through the stream: whole batches, or tickets for large ones."""
 
+import logging
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Final
 
@@ -12,7 +13,6 @@ from ray.data import DataIterator
 from ray.data.collate_fn import NumpyBatchCollateFn
 from torch import Tensor
 
-from app.errors import SparringError
 from app.replay.supply import Parts, joined, padding
 from app.stores.buffer import Buffer
 from app.stores.buffer_settings import BatchLayout
@@ -22,6 +22,8 @@ from app.types import Rows
 
 NO_TICKET: Final = -1
 """Number of a batch that there is not: it fills a block of tickets."""
+
+_log = logging.getLogger(__name__)
 
 
 def batches(name: str, buffer: Buffer, layout: BatchLayout) -> Iterator[dict[str, Tensor]]:
@@ -100,11 +102,7 @@ def tickets_of(rows: Mapping[str, NDArray[Any]]) -> list[Ticket]:
 
 
 def fetched(buffer: Buffer, layout: BatchLayout, ticket: Ticket) -> Rows:
-    """Returns the rows of a ticket's batch.
-
-    Raises:
-      SparringError: They are gone.
-    """
+    """Returns the rows of a ticket's batch; rows of weight 0 where they are gone."""
     (parts,) = _fetched(buffer, layout, [ticket])
     return numbered(joined(parts), ticket.batch)
 
@@ -112,16 +110,15 @@ def fetched(buffer: Buffer, layout: BatchLayout, ticket: Ticket) -> Rows:
 def _fetched(buffer: Buffer, layout: BatchLayout, tickets: Sequence[Ticket]) -> list[Parts]:
     """Returns what tickets stand for.
 
-    Raises:
-      SparringError: One is gone, with its shard or with the group of workers that it was for.
+    One may be gone with its shard; then its worker learns nothing from it, at the side of the others, who have theirs.
     """
     held = iter(buffer.fetch([ticket for ticket in tickets if ticket.shard != EMPTY]))
     found: list[Parts] = []
     for ticket in tickets:
-        parts = [padding(layout.columns, layout.rows)] if ticket.shard == EMPTY else next(held)
-        if parts is None:
-            raise SparringError(
-                f"batch {ticket.batch} is gone from shard {ticket.shard} of the buffer, which has restarted"
+        parts = None if ticket.shard == EMPTY else next(held)
+        if parts is None and ticket.shard != EMPTY:
+            _log.warning(
+                "batch %d is gone from shard %d of the buffer, which has restarted", ticket.batch, ticket.shard
             )
-        found.append(parts)
+        found.append(parts or [padding(layout.columns, layout.rows)])
     return found

@@ -6,6 +6,7 @@ import traceback
 import ray
 import ray.train
 import torch
+from ray.exceptions import RayActorError
 
 from app.errors import SparringError
 from app.stores.error_forwarder import watch_errors
@@ -21,7 +22,7 @@ def run_worker(loop_args: dict[str, LoopArgs]) -> None:
 
     A Python error would fail again, so it is not worth a restart: it is noted for the driver, which raises it, and
     workers that Ray Train starts in spite of it return at once. A worker whose process dies is restarted, and with it
-    those that were waiting for it in a collective.
+    those that were waiting for it in a collective; so are those that ask a store while it is started again.
     """
     args = loop_args["args"]
     rank = ray.train.get_context().get_world_rank()
@@ -39,7 +40,7 @@ def run_worker(loop_args: dict[str, LoopArgs]) -> None:
         finally:
             teller.close()
     except Exception as error:
-        if _peer_is_gone(error):
+        if _passes_with_a_restart(error):
             raise
         reason = str(error) if isinstance(error, SparringError) else traceback.format_exc()
         _log.exception("trainer %s failed: %s", args.trainer, error)
@@ -48,7 +49,8 @@ def run_worker(loop_args: dict[str, LoopArgs]) -> None:
             raise  # Returning would leave the other workers in a collective.
 
 
-def _peer_is_gone(error: Exception) -> bool:
-    """Returns whether a collective failed because of another worker, which notes its own error if it has one."""
+def _passes_with_a_restart(error: Exception) -> bool:
+    """Returns whether another process is the reason: a worker, which notes its own error, or a store that restarts."""
     # Of gloo's errors torch makes bare RuntimeErrors; they begin with the place in its source.
-    return isinstance(error, torch.distributed.DistError) or "gloo/transport" in str(error)
+    peer_is_gone = isinstance(error, torch.distributed.DistError) or "gloo/transport" in str(error)
+    return peer_is_gone or isinstance(error, RayActorError)

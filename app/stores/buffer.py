@@ -8,6 +8,7 @@ from typing import Any, Final, cast
 import numpy as np
 import ray
 from numpy.typing import NDArray
+from ray.exceptions import ActorUnavailableError
 
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.supply import Parts
@@ -96,15 +97,15 @@ class Buffer:
         return self._first.call("take", rank, group)
 
     def fetch(self, tickets: Sequence[Ticket]) -> list[Parts | None]:
-        """Returns the pieces of each ticket's batch, read-only; None for one that is gone."""
+        """Returns the pieces of each ticket's batch, read-only; None for one that is gone with its shard."""
         numbers: dict[int, list[int]] = {}
         for ticket in tickets:
             numbers.setdefault(ticket.shard, []).append(ticket.number)
         calls = {shard: self._shards[shard].call("fetch", wanted) for shard, wanted in numbers.items()}
         found: dict[tuple[int, int], Parts | None] = {}
-        for shard, answers in zip(calls, ray.get(list(calls.values()), timeout=TAKE_TIMEOUT_S), strict=True):
-            found |= {(shard, number): answer for number, answer in zip(numbers[shard], answers, strict=True)}
-        return [found[ticket.shard, ticket.number] for ticket in tickets]
+        for shard, asked in calls.items():
+            found |= {(shard, number): answer for number, answer in zip(numbers[shard], _held(asked), strict=False)}
+        return [found.get((ticket.shard, ticket.number)) for ticket in tickets]
 
     def release(self, rank: int, batch: int) -> "ray.ObjectRef[Any]":
         """Gives the credit of a batch back."""
@@ -182,3 +183,11 @@ class Buffer:
     @property
     def _first(self) -> StoreHandle:
         return self._shards[0]
+
+
+def _held(asked: "ray.ObjectRef[Any]") -> list[Parts | None]:
+    """Returns what a shard answers; nothing where it restarts, since what it held is gone."""
+    try:
+        return cast("list[Parts | None]", ray.get(asked, timeout=TAKE_TIMEOUT_S))
+    except ActorUnavailableError:
+        return []

@@ -6,7 +6,6 @@ import pytest
 import torch
 from ray.data.block import BlockAccessor
 
-from app.errors import SparringError
 from app.replay.rows import empty_batch, row_dtypes
 from app.replay.supply import Parts
 from app.stores.buffer import Buffer
@@ -75,9 +74,11 @@ def test_a_whole_batch_is_given_memory_of_its_own() -> None:
     assert rows["reward"].tolist() == [0, 0, 0, 0]
 
 
-def test_a_batch_that_is_gone_is_named() -> None:
-    with pytest.raises(SparringError, match="batch 5 is gone from shard 2"):
-        fetched(buffer({}), TICKETED, Ticket(5, 2, 9))
+def test_nothing_is_learned_from_a_batch_that_is_gone_which_is_told(caplog: pytest.LogCaptureFixture) -> None:
+    rows = fetched(buffer({}), TICKETED, Ticket(5, 2, 9))
+    assert set(rows["kind"].tolist()) == {RowKind.LOST}
+    assert set(rows["batch"].tolist()) == {5}
+    assert caplog.messages == ["batch 5 is gone from shard 2 of the buffer, which has restarted"]
 
 
 def test_a_block_is_one_take_and_the_end_of_the_stream_ends_it() -> None:
