@@ -14,7 +14,8 @@ from app.cli import GROUP, build
 OF_TYPER = {"help", "install_completion", "show_completion"}
 NONE_TOLD = re.compile(r"default|without|may be left out|not given", re.IGNORECASE)
 UNITS = re.compile(
-    r"seconds|cores|GPUs|frames a second|share|MiB|MB|points|chance|difference|ratio|steps|rate|deviation|times|score",
+    r"seconds|cores|GPUs|frames a second|share|MiB|MB|points|chance|difference|ratio|steps|rate|deviation|variation"
+    r"|per second|times|score",
     re.IGNORECASE,
 )
 NOT_FOR_USERS = {"bench"}  # Its options are those of measurements, each explained in docs/benchmarks.md.

@@ -23,8 +23,10 @@ Url = Annotated[str, typer.Option(help="The service's game port.")]
 Host = Annotated[str, typer.Option(help="Address that games connect to; 0.0.0.0 for other machines.")]
 Port = Annotated[int, typer.Option(min=0, max=65535, help="Port that games connect to; 0 takes a free one.")]
 Why = Annotated[Purpose, typer.Option(help="Why the games are played; only train is learned from.")]
-Key = Annotated[str | None, typer.Option(help="Key, where the service asks for one.")]
-Secret = Annotated[str | None, typer.Option(envvar="SPARRING_SECRET", help="Secret of the key.")]
+_NAMES = typer.Option(help="JSON: their parameters to ours, or constants; default: they have ours.")
+_PICKLED = typer.Option(help="Pickled AlgorithmConfig that clients may ask for; default: none.")
+Key = Annotated[str | None, typer.Option(help="Key, where the service asks for one; default: none.")]
+Secret = Annotated[str | None, typer.Option(envvar="SPARRING_SECRET", help="Secret of the key; default: none.")]
 Options = Annotated[str, typer.Option(help='Body of each start, as a JSON object: {"greedy": true}.')]
 Seating = Annotated[
     str,
@@ -69,8 +71,8 @@ def rllink(
     key: Key = None, secret: Secret = None, options: Options = "{}", seats: Seating = "", episodes: Episodes = None,
     wait_s: WaitS = 60.0, idle_s: IdleS = 300.0,
     model: Annotated[str, typer.Option(help="Model of the service whose weights the clients act with.")] = "main",
-    names: Annotated[Path | None, typer.Option(help="JSON: their parameters to ours, or constants.")] = None,
-    rllib_config: Annotated[Path | None, typer.Option(help="Pickled AlgorithmConfig that clients may ask for.")] = None,
+    names: Annotated[Path | None, _NAMES] = None,
+    rllib_config: Annotated[Path | None, _PICKLED] = None,
 ) -> None:  # fmt: skip
     """Serves RLlib's external clients (RLlink 0.0.1), which act by themselves; their agent is a ToldAgent."""
     from app.bridges.rllink.server import rllink as serving  # noqa: PLC0415

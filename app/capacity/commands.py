@@ -28,19 +28,23 @@ def plan(
         list[Path], typer.Option(help="File with JSON lines of sparring bench NAME --json; may be repeated.")
     ],
     machine: Annotated[Path, typer.Option(help="YAML file of the machine: cores, gpus, memory_gb, network, price.")],
-    tick_hz: Annotated[float, typer.Option(help="Ticks of a session a second.", min=1e-6, rich_help_panel=_PLAY)] = 10,
+    tick_hz: Annotated[
+        float, typer.Option(help="Ticks of a session, per second.", min=1e-6, rich_help_panel=_PLAY)
+    ] = 10,
     sessions: Annotated[int, typer.Option(help="Sessions of a game.", min=1, rich_help_panel=_PLAY)] = 1,
     transport: Annotated[Transport, typer.Option(help="How ticks travel.", rich_help_panel=_PLAY)] = "http",
     body_bytes: Annotated[int, typer.Option(help="Body of a tick, bytes.", min=0, rich_help_panel=_PLAY)] = 64,
     reply_bytes: Annotated[int, typer.Option(help="Body of an answer, bytes.", min=0, rich_help_panel=_PLAY)] = 64,
     think_ms: Annotated[
-        float, typer.Option(help="From an answer to the next tick at least, ms.", min=0, rich_help_panel=_PLAY)
+        float, typer.Option(help="Least milliseconds from an answer to the next tick.", min=0, rich_help_panel=_PLAY)
     ] = 0,
     latency_ms: Annotated[
-        float, typer.Option(help="Time within which 99 of 100 ticks are answered, ms.", min=0, rich_help_panel=_PLAY)
+        float,
+        typer.Option(help="Milliseconds within which 99 of 100 ticks are answered.", min=0, rich_help_panel=_PLAY),
     ] = 50,
     config: Annotated[
-        Path | None, typer.Option(help="Config file: placement, batches, training; it rules over the options.")
+        Path | None,
+        typer.Option(help="Config with placement, batches, training, which rules over the options; default: none."),
     ] = None,
     set_: Annotated[
         list[str] | None, typer.Option("--set", metavar="a.b=c", help="Override of the config; may be repeated.")
@@ -53,7 +57,7 @@ def plan(
     ] = "local",
     decision_us: Annotated[
         float | None,
-        typer.Option(help="CPU of one decision of your network, µs; default: the measured.", rich_help_panel=_MODEL),
+        typer.Option(help="CPU microseconds of a decision of your network; default: measured.", rich_help_panel=_MODEL),
     ] = None,
     weights_mb: Annotated[float, typer.Option(help="Weights, MiB.", min=0, rich_help_panel=_MODEL)] = 1,
     observation_bytes: Annotated[
@@ -85,27 +89,32 @@ def plan(
         int, typer.Option(help="Nodes that may be lost at a time.", min=0, rich_help_panel=_MARGINS)
     ] = 1,
     utilisation: Annotated[
-        float, typer.Option(help="Of an actor replica, at most.", min=0.01, max=0.95, rich_help_panel=_MARGINS)
+        float,
+        typer.Option(help="Largest busy share of an actor replica.", min=0.01, max=0.95, rich_help_panel=_MARGINS),
     ] = 0.6,
     utilisation_after_loss: Annotated[
-        float, typer.Option(help="The same while nodes are lost.", min=0.01, max=0.98, rich_help_panel=_MARGINS)
+        float, typer.Option(help="The same share while nodes are lost.", min=0.01, max=0.98, rich_help_panel=_MARGINS)
     ] = 0.85,
     helpers: Annotated[
         float,
         typer.Option(
-            help="Of models, learners, shards, memory, network, at most.", min=0.01, max=1, rich_help_panel=_MARGINS
+            help="Largest share of models, learners, shards, memory, network.",
+            min=0.01,
+            max=1,
+            rich_help_panel=_MARGINS,
         ),
     ] = 0.7,
     replica_mb: Annotated[
         float, typer.Option(help="Memory of an empty process, MiB.", min=0, rich_help_panel=_MARGINS)
     ] = 400,
     recover_us: Annotated[
-        float, typer.Option(help="CPU to take a game up from its snapshot, µs.", min=0, rich_help_panel=_MARGINS)
+        float,
+        typer.Option(help="CPU microseconds to take a game up from its snapshot.", min=0, rich_help_panel=_MARGINS),
     ] = 2000,
     variation: Annotated[
         float,
         typer.Option(
-            help="Of a tick's CPU, squared coefficient: 0 always the same, 1 exponential.",
+            help="Squared coefficient of variation of a tick's CPU: 0 always the same, 1 exponential.",
             min=0,
             max=4,
             rich_help_panel=_MARGINS,

@@ -27,7 +27,7 @@ Json = Annotated[bool, typer.Option("--json", help="Prints JSON.")]
 def backup(
     path: Annotated[Path, typer.Argument(help="The archive to write; nothing may be there.")],
     project: Annotated[str | None, typer.Option(help="May be left out where there is one.")] = None,
-    trial: Annotated[str | None, typer.Option(help="Only this one, with MLflow's store.")] = None,
+    trial: Annotated[str | None, typer.Option(help="Only this one, with MLflow's store; default: all.")] = None,
     json_: Json = False,
 ) -> None:
     """Writes all files of a project into one archive, while it trains and plays.

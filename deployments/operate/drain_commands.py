@@ -12,7 +12,7 @@ from deployments.operate.draining import drain as drain_node
 
 def drain(
     node: Annotated[str | None, typer.Option(help="IP address of the node; default: this machine.")] = None,
-    timeout_s: Annotated[float, typer.Option(help="Longest wait.", min=1)] = 60.0,
+    timeout_s: Annotated[float, typer.Option(help="Longest wait, in seconds.", min=1)] = 60.0,
     json_: Annotated[bool, typer.Option("--json", help="Prints JSON.")] = False,
 ) -> None:
     """Moves the replicas of one node elsewhere, with their games; the node then takes nothing more.
