@@ -25,4 +25,4 @@ def test_games_and_training_survive_each_kind_of_fault(tmp_path: Path) -> None:
     assert {fault["kind"] for fault in report["faults"]} == set(KINDS)
     assert report["ticks"] > 1000
     assert report["training"]["updates"] > 0
-    assert done.stdout == (tmp_path / "soak" / "report.md").read_text()
+    assert done.stdout.endswith((tmp_path / "soak" / "report.md").read_text())  # Ray writes before it.
