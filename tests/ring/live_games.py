@@ -47,13 +47,14 @@ class LiveGames:
         """Plays until told to stop, then stops every game."""
         limits = RetryLimits(limit_s=self.limit_s, request_s=15, longest_wait_s=0.5)
         clients = [GameClient(self.url, Purpose.PLAY, limits) for _ in range(self.connections)]
-        starter = GameClient(self.start_url or self.url, Purpose.PLAY, limits)
+        elsewhere = [GameClient(self.start_url, Purpose.PLAY, limits)] if self.start_url else []
+        starters = elsewhere or clients  # Over all connections, so that each replica gets some.
         try:
             async with asyncio.TaskGroup() as group:
                 for number in range(self.games):
-                    group.create_task(self._game(number, starter, clients, stop))
+                    group.create_task(self._game(number, starters[number % len(starters)], clients, stop))
         finally:
-            for client in (starter, *clients):
+            for client in (*elsewhere, *clients):
                 await client.close()
 
     async def _game(self, number: int, starter: GameClient, clients: list[GameClient], stop: asyncio.Event) -> None:
