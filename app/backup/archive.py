@@ -12,6 +12,7 @@ from typing import BinaryIO, Final
 
 from app.backup.manifest import FILES, NAME, FileEntry, Manifest
 from app.errors import BackupError
+from app.files import sync
 
 UNFINISHED: Final = ".unfinished-"
 """How the name of an archive goes on that is being written, or whose writer was killed."""
@@ -76,7 +77,7 @@ def new_archive(path: Path) -> Iterator[ArchiveWriter]:
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
-    _sync(path.parent)
+    sync(path.parent)
 
 
 def _private(path: str, flags: int) -> int:
@@ -94,14 +95,6 @@ def _remove_left_over(path: Path) -> None:
         with suppress(OSError), left.open("rb") as file:
             fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
             left.unlink()
-
-
-def _sync(folder: Path) -> None:
-    handle = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
 
 
 class _Hashing:

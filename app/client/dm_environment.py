@@ -5,8 +5,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from app.client.making import made_by
 from app.errors import ConfigError
-from app.plugins import load_plugin
 
 if TYPE_CHECKING:
     import dm_env
@@ -54,13 +54,7 @@ def make_dm_environment(name: str) -> DmEnvironment:
       ConfigError: It cannot be made, or is none of dm_env's.
     """
     path = name.removeprefix(PREFIX)
-    make = load_plugin(path)
-    if not callable(make):
-        raise ConfigError(f"{path!r} is a {type(make).__name__}; allowed is what makes an environment")
-    try:
-        made: Any = make()
-    except Exception as error:
-        raise ConfigError(f"{path!r} cannot make its environment: {type(error).__name__}: {error}") from error
+    made = made_by(path)
     if not (hasattr(made, "action_spec") and hasattr(made, "step")):
         raise ConfigError(f"{path!r} made a {type(made).__name__}; allowed is a dm_env.Environment")
     return DmEnvironment(made)

@@ -4,8 +4,8 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from app.client.environments import ActionReader, Reward, action_reader, reward_of
+from app.client.making import made_by
 from app.errors import ConfigError
-from app.plugins import load_plugin
 
 PREFIX: Final = "pettingzoo:"
 """What the name of an environment begins with that PettingZoo's interface describes."""
@@ -176,13 +176,7 @@ def make_multi_agent(env: str, *, with_state: bool = False) -> MultiAgentEnviron
       ConfigError: It cannot be made, or is neither.
     """
     path = env.removeprefix(PREFIX)
-    make = load_plugin(path)
-    if not callable(make):
-        raise ConfigError(f"{path!r} is a {type(make).__name__}; allowed is what makes an environment")
-    try:
-        made: Any = make()
-    except Exception as error:
-        raise ConfigError(f"{path!r} cannot make its environment: {type(error).__name__}: {error}") from error
+    made = made_by(path)
     if hasattr(made, "agent_selection") or hasattr(made, "agent_iter"):
         return ByTurns(made, with_state=with_state)
     if hasattr(made, "action_space") and hasattr(made, "step"):

@@ -16,8 +16,8 @@ import orjson
 from numpy.typing import NDArray
 
 from app.errors import LeagueError
+from app.files import sync
 from app.league.events import player_from
-from app.league.journal import sync_folder
 from app.league.matches import Entry, OpenMatch, OpenMatches
 from app.league.payoff import PayoffState
 from app.league.players import FrozenPlayer, LearningPlayer
@@ -82,7 +82,7 @@ def write_image(path: Path, image: Image) -> None:
         file.flush()
         os.fsync(file.fileno())
     unfinished.replace(path)
-    sync_folder(path.parent)
+    sync(path.parent)
 
 
 def read_image(path: Path, settings: LeagueSettings) -> LeagueState:

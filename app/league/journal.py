@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from app.errors import LeagueError
+from app.files import sync
 
 MAGIC: Final = b"sparring league journal 1\n"
 FRAME: Final = struct.Struct(">II")
@@ -139,7 +140,7 @@ class Journal:
         _write_all(file, MAGIC)
         if self._fsync:
             os.fsync(file.fileno())
-            sync_folder(self._folder)
+            sync(self._folder)
         return file
 
 
@@ -195,19 +196,6 @@ def cut_torn_end(path: Path) -> Segment:
         except OSError as error:
             raise LeagueError(f"the torn end of {path} cannot be cut: {error}") from error
     return read
-
-
-def sync_folder(folder: Path) -> None:
-    """Brings new names of a folder to the disk.
-
-    Raises:
-      OSError: It cannot.
-    """
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
 
 
 def _write_all(file: FileIO, data: bytes) -> None:

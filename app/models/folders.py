@@ -1,12 +1,13 @@
 """Folders that are whole or absent, whenever their writer is killed."""
 
-import os
 import shutil
 import uuid
 from collections.abc import Callable
 from contextlib import suppress
 from pathlib import Path
 from typing import Final
+
+from app.files import sync
 
 UNFINISHED: Final = ".unfinished-"
 """How the name of a folder begins that is being written, or whose writer was killed."""
@@ -25,12 +26,12 @@ def write_folder(target: Path, fill: Callable[[Path], None]) -> None:
     try:
         fill(unfinished)
         for path in [*unfinished.iterdir(), unfinished]:
-            _sync(path)
+            sync(path)
         unfinished.replace(target)
     except BaseException:
         shutil.rmtree(unfinished, ignore_errors=True)
         raise
-    _sync(target.parent)
+    sync(target.parent)
 
 
 def remove_folder(folder: Path) -> None:
@@ -42,12 +43,3 @@ def remove_folder(folder: Path) -> None:
     with suppress(OSError):
         folder.replace(going)
         shutil.rmtree(going, ignore_errors=True)
-
-
-def _sync(path: Path) -> None:
-    """Waits until a file or the names in a folder are on disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

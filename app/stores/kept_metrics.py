@@ -9,6 +9,7 @@ from typing import Any, Final
 
 import orjson
 
+from app.files import replace_file
 from app.stores.metrics_values import Episode, Update
 from app.types import Purpose
 
@@ -51,10 +52,7 @@ class MetricsFile:
             "updates": [(u.number, u.time_s, dict(u.metrics), u.trainer) for u in totals.updates],
             "failures": dict(totals.failures),
         }
-        self._path.parent.mkdir(parents=True, exist_ok=True)
-        unfinished = self._path.with_name(f".{self._path.name}.unfinished")
-        unfinished.write_bytes(orjson.dumps(document))
-        unfinished.replace(self._path)
+        replace_file(self._path, orjson.dumps(document))
 
     def load(self) -> Totals | None:
         """Returns what was saved last; None where nothing was, or where it is unreadable, which is logged."""

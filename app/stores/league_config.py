@@ -11,6 +11,7 @@ from pydantic import ValidationError
 
 from app.config.league import LeagueConfig
 from app.errors import LeagueError
+from app.files import replace_file
 from app.league.players import Weights
 
 NAME: Final = "config.json"
@@ -35,10 +36,7 @@ def write_given(folder: Path, given: Given) -> None:
     """
     told = {"config": given.config.model_dump(mode="json"), "weights": dict(given.weights)}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        unfinished = folder / f".{NAME}.unfinished"
-        unfinished.write_bytes(orjson.dumps(told, option=orjson.OPT_INDENT_2))
-        unfinished.replace(folder / NAME)
+        replace_file(folder / NAME, orjson.dumps(told, option=orjson.OPT_INDENT_2))
     except OSError as error:
         raise LeagueError(f"the league's config cannot be written to {folder}: {error}") from error
 

@@ -10,6 +10,7 @@ import orjson
 from safetensors import SafetensorError, safe_open
 
 from app.errors import CheckpointError
+from app.files import replace_file
 from app.models.content import content_hash
 from app.stores.weights_format import WeightsFile, WeightsMeta
 from app.types import Arrays, Version
@@ -62,10 +63,7 @@ class WeightFiles:
         Raises:
           OSError: The disk is full or the folder cannot be written.
         """
-        self._folder.mkdir(parents=True, exist_ok=True)
-        unfinished = self._folder / f".{DECLARED}.unfinished"
-        unfinished.write_bytes(orjson.dumps(models))
-        unfinished.replace(self._folder / DECLARED)
+        replace_file(self._folder / DECLARED, orjson.dumps(models))
 
     def declared(self) -> dict[str, tuple[str, int]]:
         """Returns what was kept last; nothing where that is unreadable, which is logged."""

@@ -9,19 +9,19 @@ from numpy.typing import NDArray
 from app.agents.json_arrays import write_action
 from app.models.columns import mask_columns, target_columns
 from app.models.distributions.action import act, draws_of
-from app.models.spec import ArraySpec, ModelSpec
+from app.models.export.samples import random_array
+from app.models.spec import ModelSpec
 from app.models.torch_engine import TorchEngine
 from app.replay.rows import empty_batch
 from app.types import RowKind, Rows
 
-BYTE_VALUES: Final = 256
 GENERATION: Final = 1
 """Weights of generation 0 are untrained, and nobody learns from their rows."""
 
 
 def observations(spec: ModelSpec, count: int, rng: np.random.Generator) -> list[NDArray[np.generic]]:
     """Returns random observations by leaves, each [count, …]: normal numbers, bytes of all values, else 0 and 1."""
-    return [_drawn(leaf, count, rng) for leaf in spec.inputs.leaves]
+    return [random_array(leaf, count, rng) for leaf in spec.inputs.leaves]
 
 
 def payload(spec: ModelSpec, rng: np.random.Generator) -> dict[str, object]:
@@ -77,10 +77,3 @@ def _act(spec: ModelSpec, rows: Rows, outputs: Sequence[NDArray[np.generic]], rn
         rows[name][:] = 1
     for name, choices in target_columns(spec).items():
         rows[name][:] = 1 / choices
-
-
-def _drawn(leaf: ArraySpec, count: int, rng: np.random.Generator) -> NDArray[np.generic]:
-    shape, dtype = (count, *leaf.shape), leaf.numpy_dtype
-    if dtype.kind == "f":
-        return rng.normal(size=shape).astype(dtype)
-    return rng.integers(0, BYTE_VALUES if dtype == np.uint8 else 2, shape).astype(dtype)

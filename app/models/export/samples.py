@@ -48,8 +48,8 @@ class Samples:
 def random_samples(spec: ModelSpec, rows: int, seed: int) -> Samples:
     """Returns rows of random numbers, states included; with zeros many a mistake would not show."""
     rng = np.random.default_rng(seed)
-    inputs = [_random(leaf, rows, rng) for leaf in spec.inputs.leaves]
-    states = [_random(leaf, rows, rng) for leaf in spec.states.leaves]
+    inputs = [random_array(leaf, rows, rng) for leaf in spec.inputs.leaves]
+    states = [random_array(leaf, rows, rng) for leaf in spec.states.leaves]
     return Samples(inputs, states, [None] * len(spec.actions), recorded=False)
 
 
@@ -81,7 +81,8 @@ def read_samples(path: Path, spec: ModelSpec) -> Samples:
     return Samples(inputs, states, masks, recorded=True)
 
 
-def _random(leaf: ArraySpec, rows: int, rng: np.random.Generator) -> NDArray[np.generic]:
+def random_array(leaf: ArraySpec, rows: int, rng: np.random.Generator) -> NDArray[np.generic]:
+    """Returns random rows of one leaf, [rows, …]: normal numbers, bytes of all values, else 0 and 1."""
     shape, dtype = (rows, *leaf.shape), np.dtype(leaf.dtype)
     if dtype.kind == "f":
         return rng.standard_normal(shape).astype(dtype)
