@@ -46,15 +46,23 @@ async def test_all_steps_under_way_survive_a_broken_connection(program: Path, se
         assert bodies(service, f"game{number}") == [b"%d" % tick for tick in range(8)]
 
 
-async def test_repeated_steps_of_a_session_come_one_behind_another(program: Path, service: FakeService) -> None:
-    async with Shell(program, port=service.port) as shell:
+async def test_repeated_steps_go_one_behind_another_and_new_ones_behind_them(
+    program: Path, service: FakeService
+) -> None:
+    async with Shell(program, port=service.port, longest_wait_ms=50) as shell:
         await shell.do("start s game - 8 play")
-        service.fault = lambda number, _: Fault(cut_before=number <= 9)
-        for tick in range(8):
+        service.fault = lambda *_: Fault(cut_before=True)
+        for tick in range(4):
             shell.send(f"later s {tick}")
-        assert {line.code for line in await shell.lines(8)} == {""}
-    repeated = [request.step.seq for request in service.requests[9:]]
-    assert repeated == sorted(repeated)
+        await service.until(8)  # The start, four steps or fewer, and then repeated ones.
+        for tick in range(4, 8):
+            shell.send(f"later s {tick}")
+        await service.until(14)
+        service.fault = lambda *_: FINE
+        cut = len(service.requests)
+        assert [line.text for line in await shell.lines(8)] == list("01234567")
+    assert max(request.step.seq for request in service.requests[:cut]) <= 4
+    assert [request.step.seq for request in service.requests[cut:]] == [1, 2, 3, 4, 5, 6, 7, 8]
 
 
 async def test_dropped_and_cut_replies_lose_no_game(program: Path, service: FakeService) -> None:

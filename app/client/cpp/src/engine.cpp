@@ -142,6 +142,11 @@ bool Engine::is_first(const StepPtr& step) {
     return !step->session || step->session->order.is_first(step);
 }
 
+bool Engine::is_its_turn(const StepPtr& step) {
+    const std::lock_guard lock(mutex_);
+    return !step->session || step->session->order.is_its_turn(step);
+}
+
 void Engine::deliver() {
     Steps delivered;
     delivered.swap(delivered_);

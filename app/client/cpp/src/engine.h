@@ -37,6 +37,7 @@ private:
     Steps due(const Steps& steps);
     void finish(const StepPtr& step, Outcome outcome) override;
     bool is_first(const StepPtr& step) override;
+    bool is_its_turn(const StepPtr& step) override;
 
     const Options options_;
     Exchange exchange_;

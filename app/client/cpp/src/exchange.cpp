@@ -59,19 +59,20 @@ void Exchange::send_outgoing() {
         Frame frame = std::move(outgoing_.front());
         outgoing_.pop_front();
         if (is_out_of_turn(frame)) {
-            delayed_.emplace(Clock::now() + kTurnEvery, std::move(frame));
+            keep_in_turn(std::move(frame), kTurnEvery);
         } else {
             send(std::move(frame), link);
         }
     }
 }
 
-// Steps are repeated one behind another: a game that was restored goes on with whichever step reaches it first.
+// Steps are repeated one behind another, and new ones behind them: a game that was restored goes on with whichever step
+// reaches it first.
 bool Exchange::is_out_of_turn(const Frame& frame) {
-    if (!frame.repeated) return false;
+    if (in_turn_ == 0) return false;
     std::set<const SessionState*> seen;  // Their later steps in the frame are played behind the first.
     for (const StepPtr& step : frame.steps) {
-        if (!step->finished && seen.insert(step->session.get()).second && !desk_.is_first(step)) return true;
+        if (!step->finished && seen.insert(step->session.get()).second && !desk_.is_its_turn(step)) return true;
     }
     return false;
 }
@@ -106,8 +107,16 @@ void Exchange::release_delayed() {
 
 void Exchange::send_again(Frame frame, Milliseconds wait) {
     ++resent_;
-    frame.repeated = true;
     frame.link = kNoLink;
+    keep_in_turn(std::move(frame), wait);
+}
+
+void Exchange::keep_in_turn(Frame frame, Milliseconds wait) {
+    for (const StepPtr& step : frame.steps) {
+        if (step->finished || step->in_turn) continue;
+        step->in_turn = true;
+        ++in_turn_;
+    }
     delayed_.emplace(Clock::now() + wait, std::move(frame));
 }
 
@@ -148,6 +157,7 @@ void Exchange::count(Stats& stats) const {
 
 void Exchange::finish(const StepPtr& step, Outcome outcome) {
     step->finished = true;
+    if (step->in_turn) --in_turn_;
     desk_.finish(step, std::move(outcome));
 }
 

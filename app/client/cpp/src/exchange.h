@@ -16,6 +16,8 @@ public:
     virtual void finish(const StepPtr& step, Outcome outcome) = 0;
     // Returns whether no earlier step of the same session waits for its outcome.
     virtual bool is_first(const StepPtr& step) = 0;
+    // Returns whether it may be sent before earlier steps of the same session have their outcomes.
+    virtual bool is_its_turn(const StepPtr& step) = 0;
 
 protected:
     ~Desk() = default;
@@ -40,7 +42,6 @@ private:
     struct Frame {
         Steps steps;
         Backoff backoff;
-        bool repeated = false;
         int losses = 0;  // Connections that were lost under it.
         LinkId link = kNoLink;
         std::size_t size = 0;  // Bytes as sent.
@@ -54,6 +55,7 @@ private:
     void send_outgoing();
     void send(Frame frame, LinkId link);
     bool is_out_of_turn(const Frame& frame);
+    void keep_in_turn(Frame frame, Milliseconds wait);
     void release_delayed();
     void send_again(Frame frame, Milliseconds wait);
     void take_refusal(LinkId link, const Failure& failure);
@@ -74,6 +76,7 @@ private:
     std::deque<Frame> outgoing_;                           // Wait for a connection with room.
     std::multimap<Clock::time_point, Frame> delayed_;      // Wait for their time.
     Frames in_flight_;                                     // Wait for their replies.
+    std::size_t in_turn_ = 0;                              // Steps that are sent one behind another, not finished.
     std::uint64_t last_request_id_ = 0;
     Clock::time_point next_sweep_{};
     std::atomic<std::uint64_t> resent_{0};

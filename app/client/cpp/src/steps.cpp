@@ -66,7 +66,7 @@ void StepOrder::note(const Step& step) {
     if (step.kind != Kind::start && step.transmitted && is_uncertain(failure)) {
         unsettled_.push_back(std::make_shared<Step>(step));
         unsettled_.back()->outcome.reset();
-        unsettled_.back()->finished = false;
+        unsettled_.back()->finished = unsettled_.back()->in_turn = false;
         unsettled_.back()->done = nullptr;
     }
 }
@@ -87,6 +87,14 @@ Steps StepOrder::settled(Outcome outcome) {
     steps_.pop_front();
     waiting->outcome = std::move(outcome);
     return {std::move(waiting)};
+}
+
+bool StepOrder::is_its_turn(const StepPtr& step) const {
+    for (const StepPtr& earlier : steps_) {
+        if (is_first(step) || earlier == step) break;
+        if (!earlier->outcome && (earlier->in_turn || step->in_turn)) return false;
+    }
+    return true;
 }
 
 std::size_t StepOrder::under_way() const {

@@ -25,6 +25,7 @@ struct Step {
     std::optional<std::uint64_t> seq{};
     bool sent = false;         // Numbered, and with the engine.
     bool transmitted = false;  // The service may have it.
+    bool in_turn = false;      // Is sent only once all before it have their outcomes, as all behind it are.
     bool finished = false;     // Has its outcome, which may wait for its turn to be delivered.
     std::optional<Outcome> outcome{};
 };
@@ -56,6 +57,8 @@ public:
     bool is_first(const StepPtr& step) const {
         return steps_.empty() || step == settling_ || step == steps_.front();
     }
+    // Returns whether a step may be sent: none before it waits, or they are under way together.
+    bool is_its_turn(const StepPtr& step) const;
 
 private:
     std::size_t under_way() const;
