@@ -37,6 +37,8 @@ DRAWS: Final = 200
 """Matches of one window."""
 ENTRIES: Final = 2_000
 """Journal entries of one window."""
+SNAPSHOTS: Final = 8
+"""Snapshots of one window."""
 BEAT_S: Final = 0.001
 """Seconds between two looks at whether the event loop runs."""
 AT_ONCE: Final = 64
@@ -105,7 +107,7 @@ def _measure(plan: LeaguePlan, stopper: Stopper, say: Callable[[str], None]) -> 
         entries = [entry_ms(Path(folder), subject, window, stopper) for window in range(plan.windows)]
         told["journal"] = told_entries(entries, [bare_entry_ms(Path(folder)) for _ in range(plan.windows)])
         say("snapshots")
-        snapshots = [asyncio.run(snapshot_ms(Path(folder) / "snapshots", subject)) for _ in range(plan.windows)]
+        snapshots = [snapshots_ms(Path(folder) / "snapshots", subject, stopper) for _ in range(plan.windows)]
         told["snapshot"] = told_snapshots(
             snapshots, [bare_write_ms(Path(folder), subject) for _ in range(plan.windows)]
         )
@@ -192,6 +194,16 @@ def bare_entry_ms(folder: Path) -> float:
             file.write(bytes(100))
             os.fsync(file.fileno())
         return 1e3 * (time.perf_counter() - began_s) / AT_ONCE
+
+
+def snapshots_ms(folder: Path, subject: League, stopper: Stopper) -> Snapshot:
+    """Returns what a snapshot of a window costs: the mean of several, and the longest time that one held the loop."""
+    costs = []
+    for _ in range(SNAPSHOTS):
+        stopper.check()
+        costs.append(asyncio.run(snapshot_ms(folder, subject)))
+    loop_cpu, thread_cpu, taken, _ = np.mean(costs, axis=0).tolist()
+    return Snapshot(loop_cpu, thread_cpu, taken, max(cost.held for cost in costs))
 
 
 async def snapshot_ms(folder: Path, subject: League) -> Snapshot:

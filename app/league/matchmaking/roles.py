@@ -9,14 +9,12 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from app.league.matchmaking.among import spread
+from app.league.matchmaking.among import Shares
 from app.league.matchmaking.matchmaker import Probabilities
 from app.league.matchmaking.pfsp import Weighting, pfsp
 from app.league.payoff import Payoff, PlayerId
 from app.league.players import Role
 from app.league.roster import Roster
-
-Shares = dict[PlayerId, float]
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,22 +43,22 @@ class MainAgent:
 
     def probabilities(self, player: PlayerId, candidates: Sequence[PlayerId], payoff: Payoff) -> Probabilities:
         """Returns the probability of each candidate, [N]; the player itself must be among them."""
-        shares: Shares = {}
+        shares = Shares(candidates)
         mains = self.roster.mains or (player,)
         frozen = self.roster.frozen_ids
         left = 1.0
         if frozen:
             left = self.self_play + self.verification
-            _add(shares, 1 - left, frozen, pfsp(payoff.win_rates(player, frozen), self.weighting))
+            shares.add(1 - left, frozen, pfsp(payoff.win_rates(player, frozen), self.weighting))
         verified = min(self.verification, left)
         for main in mains:
             wrong = self._wrong(player, main, payoff)
             if wrong is None:
                 self._self_play(shares, left / len(mains), player, main, payoff)
                 continue
-            _add(shares, verified / len(mains), *wrong)
+            shares.add(verified / len(mains), *wrong)
             self._self_play(shares, (left - verified) / len(mains), player, main, payoff)
-        return spread(shares, candidates)
+        return shares.probabilities()
 
     def _wrong(
         self, player: PlayerId, main: PlayerId, payoff: Payoff
@@ -81,9 +79,9 @@ class MainAgent:
     def _self_play(self, shares: Shares, share: float, player: PlayerId, main: PlayerId, payoff: Payoff) -> None:
         past = self.roster.frozen_of(main)
         if main == player or not past or payoff.win_rate(player, main) > self.catch_up_below:
-            shares[main] = shares.get(main, 0.0) + share
+            shares.add_one(share, main)
         else:
-            _add(shares, share, past, pfsp(payoff.win_rates(player, past), "variance"))
+            shares.add(share, past, pfsp(payoff.win_rates(player, past), "variance"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,15 +94,15 @@ class MainExploiter:
 
     def probabilities(self, player: PlayerId, candidates: Sequence[PlayerId], payoff: Payoff) -> Probabilities:
         """Returns the probability of each candidate, [N]; the player itself must be among them."""
-        shares: Shares = {}
+        shares = Shares(candidates)
         mains = self.roster.mains or (player,)
         for main in mains:
             past = self.roster.frozen_of(main)
             if main == player or not past or payoff.win_rate(player, main) > self.fall_back_below:
-                shares[main] = shares.get(main, 0.0) + 1 / len(mains)
+                shares.add_one(1 / len(mains), main)
             else:
-                _add(shares, 1 / len(mains), past, pfsp(payoff.win_rates(player, past), "variance"))
-        return spread(shares, candidates)
+                shares.add(1 / len(mains), past, pfsp(payoff.win_rates(player, past), "variance"))
+        return shares.probabilities()
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,10 +114,12 @@ class LeagueExploiter:
 
     def probabilities(self, player: PlayerId, candidates: Sequence[PlayerId], payoff: Payoff) -> Probabilities:
         """Returns the probability of each candidate, [N]; the player itself must be among them."""
-        frozen, shares = self.roster.frozen_ids, Shares()
+        frozen, shares = self.roster.frozen_ids, Shares(candidates)
         if frozen:
-            _add(shares, 1.0, frozen, pfsp(payoff.win_rates(player, frozen), self.weighting))
-        return spread(shares or {player: 1.0}, candidates)
+            shares.add(1.0, frozen, pfsp(payoff.win_rates(player, frozen), self.weighting))
+        else:
+            shares.add_one(1.0, player)
+        return shares.probabilities()
 
 
 def without_monotonic_end(win_rates: Probabilities) -> int:
@@ -130,9 +130,3 @@ def without_monotonic_end(win_rates: Probabilities) -> int:
     """
     rises = np.flatnonzero(win_rates[:-1] < win_rates[1:])
     return int(rises[-1]) + 2 if rises.size else 0
-
-
-def _add(shares: Shares, share: float, players: Sequence[PlayerId], probabilities: Probabilities) -> None:
-    if share > 0:
-        for player, probability in zip(players, (share * probabilities).tolist(), strict=True):
-            shares[player] = shares.get(player, 0.0) + probability
