@@ -22,6 +22,7 @@ from train.data import OwnStreams
 from train.env import missing_env, spare_watcher
 from train.inputs import open_input
 from train.loop import run_worker
+from train.network import NodeNetwork
 from train.saving import SavingArgs
 from train.teachers import find_teachers
 from train.worker import LoopArgs
@@ -146,6 +147,7 @@ class TrainingRun:
         return TorchTrainer(
             run_worker,
             train_loop_config={"args": args},
+            torch_config=NodeNetwork(),
             scaling_config=_scaling(trainer),
             datasets={wanted.stream: wanted.dataset(0, "", 1) for wanted in self.inputs},
             dataset_config=OwnStreams({wanted.stream: wanted.dataset for wanted in self.inputs}),

@@ -101,6 +101,10 @@ class SpreadService(Service):
         prepared = prepare(self.config)
         self.trial = prepared.trial
         serve.run(application(prepared), name=self.trial_name, route_prefix=f"/{self.trial_name}")
+        self.reach()
+
+    def reach(self) -> None:
+        """Makes the clients of both nodes' game ports."""
         self.port = self.trial.directory.ports()["main"]
         self.url, self.other_url = (f"http://{m.address}:{self.port}" for m in (self.nodes.head, self.nodes.other))
         self.serve_url = f"{self.cluster.serve_url}/{self.trial_name}"

@@ -54,27 +54,27 @@ def test_training_goes_on_from_the_checkpoint_after_a_worker_is_killed(
     checkpoints = Checkpoints(tmp_path / "workers" / "checkpoints" / "main")
     before = set(digests(watched))
     with playing(service.url, games=32), training(service, tmp_path, "trainers.main.checkpoints.every_s=0.5") as run:
-        saved = wait_until(lambda: _updates_of(checkpoints.newest()), "a checkpoint", START_S)
+        saved = wait_until(lambda: updates_of(checkpoints.newest()), "a checkpoint", START_S)
         generation = _generation(service)
         os.kill(next(pid for rank, pid in set(digests(watched)) - before if rank == 1), signal.SIGKILL)
         wait_until(lambda: _generation(service) > generation, "weights of the restarted workers are played", BACK_S)
-        restarted = wait_until(lambda: _first_after_restart(service), "an update after the restart", BACK_S)
+        restarted = wait_until(lambda: first_after_restart(service), "an update after the restart", BACK_S)
         updates(service, lambda found: found[-1].number > restarted + 3, "updates")
         assert run.running()
     assert restarted >= saved
     assert [rank for rank, _ in sorted(set(digests(watched)) - before)] == [0, 0, 1, 1]
 
 
-def _updates_of(checkpoint: Path | None) -> int:
+def updates_of(checkpoint: Path | None) -> int:
     """Returns the update of a checkpoint that is worth restoring; 0 where there is none yet."""
     updates_done = 0 if checkpoint is None else load_state(checkpoint).updates
     return updates_done if updates_done > 5 else 0
 
 
-def _first_after_restart(service: Service) -> int | None:
-    """Returns the number that the restarted workers began with: it is one that had been reached before."""
+def first_after_restart(service: Service) -> int:
+    """Returns the number that restarted workers began with, which had been reached before; 0 where none did."""
     numbers = [update.number for update in service.trial.metrics.updates_after(0)]
-    return next((later for earlier, later in pairwise(numbers) if later <= earlier), None)
+    return next((later for earlier, later in pairwise(numbers) if later <= earlier), 0)
 
 
 def _generation(service: Service) -> int:
