@@ -48,6 +48,8 @@ class FieldCheck(Config):
     """Model whose games and training are looked at; null looks at those of all models, which must have the field."""
 
     action: CheckAction = "warn"
+    """What happens where it fails. ``count``: the rows are counted; ``warn``: an alarm says so as well; ``drop``: the
+    rows are not learned from either; ``stop``: training ends with that alarm as its error."""
 
     record: bool = False
     """Ask the recorder to keep the game in which it was found."""

@@ -12,6 +12,7 @@ from rich.table import Table
 from app.config.applications import is_serve_config, load_applications
 from app.config.files import read
 from app.config.load import load
+from app.config.reference import reference
 from app.config.root import ExperimentConfig
 from app.config.schema import rendered
 from app.config.slots import Slot, refuse_if_too_big, slots, total
@@ -48,17 +49,21 @@ def check(
 
 def schema(
     write: Annotated[Path | None, typer.Option(metavar="PATH", help="File to write; default: standard output.")] = None,
+    markdown: Annotated[
+        bool, typer.Option("--markdown", help="The reference to read, in Markdown; default: JSON.")
+    ] = False,
 ) -> None:
-    """Writes the JSON Schema of config files.
+    """Writes the JSON Schema of config files, or all keys as a page to read.
 
     Raises:
       ConfigError: The file cannot be written.
     """
+    text = reference() if markdown else rendered()
     if write is None:
-        typer.echo(rendered(), nl=False)
+        typer.echo(text, nl=False)
         return
     try:
-        write.write_text(rendered(), encoding="utf-8")
+        write.write_text(text, encoding="utf-8")
     except OSError as error:
         raise ConfigError(f"{write}: cannot be written: {error.strerror}") from error
 

@@ -41,6 +41,7 @@ class LearnerConfig(Config):
     """Trainer that goes on with it; several players may share one in turn."""
 
     role: Literal["main", "main_exploiter", "league_exploiter"] = "main"
+    """Whom it is to beat: a ``main_exploiter`` the main players, the others all that is frozen."""
 
     matchmaking: Matchmaking | None = None
     """How its opponents are chosen; null: as its role has it, ``main_agent``, ``vs_main`` or ``league_exploiter``."""
@@ -161,6 +162,7 @@ class LeagueConfig(Process):
     """Who plays whom, and when opponents are frozen."""
 
     enable: Literal["train", "deploy", "both"] = "train"
+    """Mode in which there is a league."""
 
     players: dict[Name, LearnerConfig] = Field(min_length=1)
     """Players that learn."""
@@ -190,6 +192,7 @@ class LeagueConfig(Process):
     """Fixed lists of players for evaluation."""
 
     rating: Literal["elo", "openskill"] = "openskill"
+    """How results become ratings: ``openskill`` (Weng and Lin, 2011) takes any number of sides."""
 
     fix_frozen_ratings: bool = False
     """Whether a frozen player keeps the rating that it had as it was frozen."""

@@ -120,6 +120,7 @@ class LeagueExploiter(Config):
     kind: Literal["league_exploiter"] = "league_exploiter"
 
     weighting: Weighting = "linear_capped"
+    """Which win rates p are preferred, as of ``pfsp``."""
 
 
 class Pool(Config):

@@ -65,20 +65,46 @@ class ExperimentConfig(Config):
     """Root of a config file."""
 
     run: Run
+
     models: dict[Name, ModelConfig] = {}
+    """Networks, and where they answer."""
+
     agents: dict[Name, AgentConfig] = {}
+    """Logic that decides for a player, a boss or an observer."""
+
     actors: dict[Name, ActorConfig] = {}
+    """Game ports, and the replicas that hold the games."""
+
     buffers: dict[Name, BufferConfig] = {}
+    """Where trajectories wait for a trainer."""
+
     sources: dict[Name, Source] = {}
+    """Data that lie there already."""
+
     trainers: dict[Name, TrainerConfig] = {}
+    """Who trains which model, and from what."""
+
     checks: ChecksConfig = ChecksConfig()
+
     stores: StoresConfig = StoresConfig()
+
     tracking: Tracking = Tracking()
+
     logs: LogsConfig = LogsConfig()
+
     metrics: MetricsConfig = MetricsConfig()
+
     launch: LaunchConfig | None = None
+    """Game cores, goal and evaluation of ``sparring launch``; null: it cannot be launched."""
+
     search: SearchConfig | None = None
+    """What ``sparring search`` tries; null: it cannot be searched."""
+
     evolution: EvolutionConfig | None = None
+    """What ``sparring evolve`` does; null: nothing evolves."""
+
     league: LeagueConfig | None = None
+    """Who plays whom; null: games are played as they come."""
+
     vars: dict[str, int | float | str | bool | list[int]] = {}
     """Free values for ``${vars.x}`` in this file."""

@@ -57,6 +57,7 @@ class Grid(Config):
     kind: Literal["grid"] = "grid"
 
     values: tuple[Value, ...] = Field(min_length=1)
+    """All of which are tried."""
 
 
 Parameter = Annotated[Uniform | LogUniform | Choice | Grid, Field(discriminator="kind")]

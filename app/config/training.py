@@ -118,6 +118,7 @@ class TrainerConfig(Process):
     mixing: Mixing = Mixing()
 
     optimizer: Optimizer = Adam()
+    """How gradients change the network."""
 
     strategy: Strategy = Ddp()
     """How the network is trained on several devices."""
