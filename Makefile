@@ -11,7 +11,7 @@ ARGS ?=
 pytest = $(BIN)/pytest -m "$(1)" $(2) $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proofs mutants lint bench gpu-check soak audit clean
+.PHONY: help setup demo test proofs mutants lint docs bench gpu-check soak audit clean
 
 help: ## Shows the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -23,7 +23,7 @@ $(STAMP): pyproject.toml constraints.txt
 		echo "make: '$(PYTHON)' is no Python 3.11; install it, or name one: make setup PYTHON=/path/to/python3.11" >&2; \
 		exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -c constraints.txt -e '.[server,games,dev,deepspeed,video]'
+	$(BIN)/python -m pip install -c constraints.txt -e '.[server,games,dev,docs,deepspeed,video]'
 	@touch $@
 
 demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; prints JSON last.
@@ -51,6 +51,9 @@ lint: $(STAMP) ## Checks style, types and layers.
 	$(BIN)/ruff format --check
 	$(BIN)/mypy
 	$(BIN)/lint-imports
+
+docs: $(STAMP) ## Builds the site into build/docs; a link that leads nowhere, or a page without a place, fails.
+	$(BIN)/python -m tests.docs.site build/docs
 
 bench: $(STAMP) ## Measures launch to solved, next to the same algorithm in one process.
 	$(BIN)/sparring bench solve
