@@ -1,34 +1,14 @@
-"""The command line: ``sparring COMMAND``; each command is an entry point and is imported when it is called."""
+"""The command ``sparring``: its entry, which says what to install where something is missing."""
 
-import inspect
-import os
-import shlex
 import sys
-from collections.abc import Callable, Mapping, Sequence
-from importlib.metadata import EntryPoint, entry_points
+from collections.abc import Sequence
 from typing import Final
 
-import typer
-from rich.console import Console
-from rich.markup import escape
+from app.extras import missing
+from app.version import version
 
-from app.errors import SparringError
-from app.origin import ROOT, check_origin
-
-INTERRUPTED = 130
+INTERRUPTED: Final = 130
 """Exit code of a command that was interrupted."""
-
-GROUP = "sparring.commands"
-"""Entry point group: the name is the command, the value a function with typer annotations, or a group of such."""
-
-COMPLETE: Final = "_SPARRING_COMPLETE"
-"""Set by a shell that asks how a line goes on; typer answers it."""
-COMPLETION: Final = ("--install-completion", "--show-completion")
-"""Options of typer that are about the shell, and need no command."""
-TYPED: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
-"""Where shells tell what was typed: bash, and the others."""
-
-_OWN_PACKAGES = {"app", "deployments", "train"}
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -40,88 +20,12 @@ def main(arguments: Sequence[str] | None = None) -> None:
       arguments: Words after the program's name; None takes those of this process.
     """
     words = sys.argv[1:] if arguments is None else list(arguments)
-    sys.path += [str(ROOT), ""]  # User code may lie where we start; it comes last, so that it cannot hide ours.
+    if words == ["--version"]:
+        sys.stdout.write(f"sparring {version()}\n")
+        sys.exit()
     try:
-        check_origin()
-        entries = {entry.name: entry for entry in entry_points(group=GROUP)}
-        typed = _typed(words)
-        (build(entries, words) if typed is None else build_to_complete(entries, typed))(words)
-    except SparringError as error:
-        Console(stderr=True).print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
-        sys.exit(1)
-    except KeyboardInterrupt:
-        sys.exit(INTERRUPTED)
-
-
-def build(entries: Mapping[str, EntryPoint], words: Sequence[str]) -> typer.Typer:
-    """Returns the command line for ``words``: with the command that they call, or with all if they call none."""
-    cli = _empty()
-    called = words[0] if words else ""
-    for name in [called] if called in entries else sorted(entries):
-        _add(cli, entries[name])
-    return cli
-
-
-def build_to_complete(entries: Mapping[str, EntryPoint], typed: Sequence[str]) -> typer.Typer:
-    """Returns the command line that a shell asks about: the command that was typed, or the names of all.
-
-    A line whose command is still being typed needs no command imported, which would take seconds.
-    """
-    if typed[:1] and typed[0] in entries:
-        return build(entries, typed)
-    cli = _empty()
-    for name in sorted(entries):
-        cli.command(name, help=name)(_describe)
-    return cli
-
-
-def _empty() -> typer.Typer:
-    cli = typer.Typer(name="sparring", no_args_is_help=True, pretty_exceptions_enable=False)
-    cli.callback()(_describe)
-    return cli
-
-
-def _typed(words: Sequence[str]) -> list[str] | None:
-    """Returns the words behind the program's name that a shell wants to complete; None where none asks."""
-    if words and words[0] in COMPLETION:
-        return []
-    if COMPLETE not in os.environ:
-        return None
-    line = next((os.environ[name] for name in TYPED if name in os.environ), "")
-    try:
-        return shlex.split(line)[1:]
-    except ValueError:  # An open quotation mark: its word is not finished.
-        return line.split()[1:]
-
-
-def _describe() -> None:
-    """Trains game AI by letting it play, and serves it to the game."""
-
-
-def _add(cli: typer.Typer, entry: EntryPoint) -> None:
-    try:
-        command = entry.load()
+        from app.command_line import run  # noqa: PLC0415  # The smallest install lacks what it is made of.
     except ImportError as error:
-        message = _missing(entry, error)
-        anything = {"allow_extra_args": True, "ignore_unknown_options": True}
-        cli.command(entry.name, help=escape(message), context_settings=anything)(_refusing(message))
-        return
-    if isinstance(command, typer.Typer):
-        cli.add_typer(command, name=entry.name)
-        return
-    summary = (inspect.getdoc(command) or "").partition("\n\n")[0]
-    cli.command(entry.name, help=escape(summary))(command)
-
-
-def _refusing(message: str) -> Callable[[], None]:
-    def refuse() -> None:
-        raise SparringError(message)
-
-    return refuse
-
-
-def _missing(entry: EntryPoint, error: ImportError) -> str:
-    """Returns what to do about a command that cannot be imported."""
-    if error.name and error.name.partition(".")[0] not in _OWN_PACKAGES:
-        return f"{entry.name} needs pip install 'sparring[server]' ({error})"
-    return f"{entry.name} is not in this installation ({error})"
+        sys.stderr.write(f"{missing(words[0] if words else '', error)}\n")
+        sys.exit(1)
+    run(words)

@@ -8,7 +8,8 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from app.cli import GROUP, build, main
+from app.cli import main
+from app.command_line import GROUP, build
 from app.errors import SparringError
 from app.origin import check_origin
 
@@ -135,7 +136,10 @@ def test_help_lists_every_command_and_what_those_need_that_cannot_be_imported() 
     cli = build(entries(schema="app.config.commands:schema", bench="no_such_library.bench:bench"), ["--help"])
     shown = CliRunner().invoke(cli, ["--help"], env={"COLUMNS": "200"}).output
     assert "Writes the JSON Schema of config files." in shown
-    assert "bench needs pip install 'sparring[server]' (No module named 'no_such_library')" in shown
+    assert (
+        "`sparring bench` needs more packages: pip install 'sparring[server]' (No module named 'no_such_library')"
+        in shown
+    )
 
 
 def test_a_command_whose_libraries_are_missing_says_so_whatever_its_options() -> None:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import typer
 
-from app.cli import GROUP, build_to_complete
+from app.command_line import GROUP, build_to_complete
 
 
 def asked(home: Path, *words: str, **variables: str) -> str:

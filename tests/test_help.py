@@ -9,7 +9,7 @@ import pytest
 import typer
 from typer.core import TyperOption
 
-from app.cli import GROUP, build
+from app.command_line import GROUP, build
 
 OF_TYPER = {"help", "install_completion", "show_completion"}
 NONE_TOLD = re.compile(r"default|without|may be left out|not given", re.IGNORECASE)

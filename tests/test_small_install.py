@@ -1,4 +1,4 @@
-"""The base distribution is client, wire and config, and needs what it names and nothing else."""
+"""The smallest install is the client; the extra ``cli`` adds config and commands. Each needs what it names alone."""
 
 import re
 import subprocess
@@ -11,7 +11,9 @@ import pytest
 
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-PACKAGES = ("app.client", "app.wire", "app.config")
+PACKAGES = ("app.client", "app.wire", "app.config", "app.projects", "app.porting")
+CLIENT = ("app.client.sync", "app.client.aio", "app.client.errors", "app.cli")
+"""What the smallest install is for."""
 SERVER_ONLY = "app.wire.websocket"
 """Needs ``websockets`` of the extra ``server``, and nothing imports it before a WebSocket is asked for."""
 
@@ -31,8 +33,8 @@ class Without:
 sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
 for name in sys.argv[2].split(","):
     package = importlib.import_module(name)
-    for module in pkgutil.walk_packages(package.__path__, name + "."):
-        if not module.name.endswith("__main__") and module.name != sys.argv[3]:
+    for module in pkgutil.walk_packages(getattr(package, "__path__", []), name + "."):
+        if not module.name.endswith("__main__") and module.name != sys.argv[3] and ".templates." not in module.name:
             importlib.import_module(module.name)
             print(module.name)
 assert not hidden & {name.partition(".")[0] for name in set(sys.modules) - before}
@@ -72,13 +74,26 @@ def test_a_package_of_the_small_install_imports_without_torch_and_ray(package: s
     assert imported({"torch", "ray", "mlflow"}, (package,))
 
 
-def test_the_base_dependencies_suffice_for_the_small_install() -> None:
-    base = needed(PROJECT["dependencies"])
-    others = {
+def others(base: set[str]) -> set[str]:
+    """Returns the modules of all that is installed beside these distributions and our own."""
+    return {
         module
         for module, owners in packages_distributions().items()
         if {normal(owner) for owner in owners}.isdisjoint(base | {"sparring"})
     }
-    assert {"torch", "ray", "zstandard", "gymnasium", "psutil"} <= others
+
+
+def test_the_base_dependencies_suffice_for_the_client() -> None:
+    base = needed(PROJECT["dependencies"])
+    assert len(base) < 5
+    hidden = others(base)
+    assert {"numpy", "pydantic", "typer", "uvloop", "httpx"} <= hidden
+    assert imported(hidden, CLIENT) == []
+
+
+def test_the_extra_cli_suffices_for_config_and_commands() -> None:
+    base = needed([*PROJECT["dependencies"], *PROJECT["optional-dependencies"]["cli"]])
     assert len(base) < 30
-    assert len(imported(others, PACKAGES)) > 30
+    hidden = others(base)
+    assert {"torch", "ray", "zstandard", "gymnasium", "psutil"} <= hidden
+    assert len(imported(hidden, PACKAGES)) > 30

@@ -8,8 +8,8 @@ from typing import Any, Final, Generic, TypeVar
 from app.client.aio import Client, Session, Step
 from app.client.environments import Reward
 from app.client.errors import StepFailedError
-from app.client.game import START, STOP, TICK
 from app.client.result import LOST_CODES
+from app.client.steps import START, STOP, TICK
 from app.errors import SparringError
 
 K = TypeVar("K", bound=Hashable)

@@ -6,7 +6,7 @@ from typing import Any
 from app.client.aio import Client, Session, Step
 from app.client.course import UNSETTLED_MAX
 from app.client.errors import StepFailedError
-from app.client.game import START, STOP, TICK
+from app.client.steps import START, STOP, TICK
 
 
 class ToldPlayers:

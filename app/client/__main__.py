@@ -1,6 +1,12 @@
 """``python -m app.client`` is ``sparring simulate`` without the rest of the command line's imports."""
 
-from app.client.commands import app
+import sys
+
+from app.extras import missing
 
 if __name__ == "__main__":
+    try:
+        from app.client.commands import app
+    except ImportError as error:
+        sys.exit(missing("simulate", error))
     app(prog_name="python -m app.client")

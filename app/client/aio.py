@@ -10,13 +10,13 @@ from google.protobuf.message import Message
 from app.client.answer import Answer, read_reply
 from app.client.batch import Step, play_batch
 from app.client.errors import StepFailedError
-from app.client.game import FIRST_SEQ
 from app.client.game_client import ClientCounts, GameClient
 from app.client.outgoing import Encoder
 from app.client.retry import RetryLimits
 from app.client.session import Session, SessionSettings
 from app.client.signer import Signer
-from app.types import Purpose, StepKind
+from app.client.steps import FIRST_SEQ
+from app.words import Purpose, StepKind
 
 __all__ = ["Answer", "Client", "ClientCounts", "RetryLimits", "Session", "Starting", "Step"]
 

@@ -9,11 +9,10 @@ import orjson
 
 from app.client.answer import JSON, Answer, read_answer
 from app.client.errors import StepFailedError, UnreadableReplyError, failure_of
-from app.client.game import START, TICK
 from app.client.game_client import GameClient
 from app.client.outgoing import Outgoing
 from app.client.session import Session
-from app.client.steps import StepAnswer, StepItem
+from app.client.steps import START, TICK, StepAnswer, StepItem
 
 
 @dataclass(frozen=True, slots=True)

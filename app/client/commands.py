@@ -12,7 +12,7 @@ from app.client.seats import read_seats
 from app.client.simulator import Simulation, Transport, run_simulation
 from app.errors import SparringError
 from app.stages import Stages
-from app.types import Purpose
+from app.words import Purpose
 
 GAME_PORT_URL = "http://127.0.0.1:36390"
 

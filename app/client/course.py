@@ -3,8 +3,8 @@
 from typing import Final
 
 from app.client.errors import SessionClosedError
-from app.client.game import FIRST_SEQ, START, STOP
 from app.client.outgoing import Encoder, Outgoing
+from app.client.steps import FIRST_SEQ, START, STOP
 
 UNSETTLED_MAX: Final = 8
 """Steps under way at once: as many replies as the service keeps for those that ask again."""

@@ -8,12 +8,7 @@ from itertools import count
 from app.client.environments import ActionReader, BadActionError, Environments, Reward
 from app.client.errors import StepFailedError
 from app.client.result import Scores
-from app.client.steps import StepItem
-from app.types import StepKind
-
-FIRST_SEQ = 0
-"""``seq`` of a start; the first tick has the next one."""
-START, TICK, STOP = StepKind.START.value, StepKind.TICK.value, StepKind.STOP.value
+from app.client.steps import FIRST_SEQ, START, STOP, TICK, StepItem
 
 
 @dataclass(slots=True)

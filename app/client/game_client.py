@@ -30,8 +30,8 @@ from app.client.steps import (
     version_of,
 )
 from app.errors import StepError
-from app.types import Purpose, StepKind
 from app.wire.compression import deflate, inflate
+from app.words import Purpose, StepKind
 
 PROTOCOL = "1"
 READY_POLL_S = 0.05

@@ -7,6 +7,7 @@ from collections.abc import Coroutine
 from typing import Any, Final, TypeVar
 
 from app.client.errors import ClientClosedError, WaitTimeoutError
+from app.client.loops import new_loop
 
 STOP_S: Final = 5.0
 """Longest wait for the thread's end."""
@@ -18,7 +19,7 @@ class LoopThread:
     """Runs coroutines for any thread. The thread is a daemon: it keeps no interpreter from ending."""
 
     def __init__(self, name: str) -> None:
-        self._loop = _new_loop()
+        self._loop = new_loop()
         self._guard = threading.Lock()
         self._stopped = False
         self._thread = threading.Thread(target=self._run, name=name, daemon=True)
@@ -66,12 +67,3 @@ class LoopThread:
                 loop.run_until_complete(asyncio.wait(tasks, timeout=STOP_S))
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
-
-
-def _new_loop() -> asyncio.AbstractEventLoop:
-    try:
-        import uvloop  # noqa: PLC0415  # Not on Windows.
-    except ImportError:
-        return asyncio.new_event_loop()
-    loop: asyncio.AbstractEventLoop = uvloop.new_event_loop()
-    return loop

@@ -8,12 +8,12 @@ from itertools import chain, count
 from typing import NamedTuple
 
 from app.client.errors import StepFailedError, failure_of
-from app.client.game import STOP, TICK, Game, action_of
+from app.client.game import Game, action_of
 from app.client.game_client import GameClient
 from app.client.multi_agent import MultiAgentEnvironment
 from app.client.result import Scores
 from app.client.seats import EVERYBODY, Seats
-from app.client.steps import StepAnswer, StepItem
+from app.client.steps import STOP, TICK, StepAnswer, StepItem
 from app.client.turns import Turns, closing
 
 

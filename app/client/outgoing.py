@@ -6,7 +6,7 @@ import orjson
 from google.protobuf.message import Message
 
 from app.client.answer import PROTOBUF, encode_body
-from app.client.game import TICK
+from app.client.steps import TICK
 from app.wire.compression import deflate
 from app.wire.field_merge import field_difference
 from app.wire.merge_patch import difference

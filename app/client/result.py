@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 import orjson
 
 from app.client.errors import StepFailedError
-from app.types import Purpose
+from app.words import Purpose
 
 LOST_CODES = frozenset({"session_unknown", "session_lost"})
 """The service no longer knows the game, for instance after a replica was restarted."""

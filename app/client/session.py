@@ -15,13 +15,12 @@ from app.client.answer import Answer, header, read_reply
 from app.client.connection import TooManyInFlightError
 from app.client.course import Course
 from app.client.errors import BadPayloadError, ClientError, StepFailedError, UnreadableReplyError
-from app.client.game import START, STOP, TICK
 from app.client.game_client import GameClient
 from app.client.outgoing import Encoder, Outgoing
 from app.client.reply import Reply
 from app.client.routes import Route, split_endpoint
-from app.client.steps import OK
-from app.types import Purpose
+from app.client.steps import OK, START, STOP, TICK
+from app.words import Purpose
 
 CLOSING_S: Final = 2.0
 """Longest stop of a session that its caller left open; the service ends by itself what it does not hear of."""

@@ -10,11 +10,10 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Protocol
 
-import uvloop
-
 from app.client.environments import make_environments
 from app.client.game import Slot
 from app.client.game_client import GameClient
+from app.client.loops import new_loop
 from app.client.multi_agent import PREFIX, make_multi_agent
 from app.client.multi_core import MultiCore, Table, slots_of
 from app.client.result import Scores, SimulationResult
@@ -23,7 +22,7 @@ from app.client.seats import Seats
 from app.client.single_core import SingleCore
 from app.client.vector_core import VectorCore
 from app.errors import SparringError
-from app.types import Purpose
+from app.words import Purpose
 
 CLOSING_S = 2.0
 """Bound of ending after a signal: half for the step under way, half for the stops."""
@@ -111,7 +110,8 @@ def run_simulation(simulation: Simulation, progress: Callable[[Scores], None] | 
     Raises:
       SparringError: The service cannot be reached or refuses to play.
     """
-    return uvloop.run(_run_until_signal(simulation, progress))
+    with asyncio.Runner(loop_factory=new_loop) as runner:
+        return runner.run(_run_until_signal(simulation, progress))
 
 
 async def play(
@@ -144,7 +144,8 @@ async def _run_until_signal(
     stop = asyncio.Event()
     loop = asyncio.get_running_loop()
     for number in (signal.SIGTERM, signal.SIGINT):
-        loop.add_signal_handler(number, stop.set)
+        with contextlib.suppress(NotImplementedError):  # On Windows, where Ctrl-C raises KeyboardInterrupt.
+            loop.add_signal_handler(number, stop.set)
     return await play(simulation, stop, progress)
 
 

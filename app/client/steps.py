@@ -1,16 +1,20 @@
 """The words of ``/step`` and ``/steps``: items, answers, errors, JSON."""
 
 import ssl
+import sys
 from collections.abc import Sequence
 from typing import NotRequired, TypedDict
 from urllib.parse import urlsplit
 
-import numpy as np
 import orjson
 
 from app.client.errors import StepFailedError, UnreadableReplyError, failure_of
 from app.client.reply import Reply
+from app.words import StepKind
 
+FIRST_SEQ = 0
+"""``seq`` of a start; the first tick has the next one."""
+START, TICK, STOP = StepKind.START.value, StepKind.TICK.value, StepKind.STOP.value
 OK = 200
 DRAINING_STATUS = 503
 RETRIED_STATUSES = frozenset({429, DRAINING_STATUS})
@@ -140,6 +144,7 @@ def decode_answers(body: bytes, count: int) -> list[StepAnswer]:
 
 
 def _plain(value: object) -> object:
-    if isinstance(value, np.ndarray | np.generic):
+    numpy = sys.modules.get("numpy")  # Who has made an array has it loaded; the small install does without.
+    if numpy is not None and isinstance(value, numpy.ndarray | numpy.generic):
         return value.tolist()
     raise TypeError(f"{type(value).__name__} is not JSON")

@@ -22,7 +22,7 @@ from app.client.loop_thread import LoopThread
 from app.client.pool import CONNECT_S
 from app.client.retry import RetryLimits
 from app.client.session import CLOSING_S
-from app.types import StepKind
+from app.words import StepKind
 
 __all__ = ["Answer", "Client", "ClientCounts", "RetryLimits", "Session", "Step"]
 

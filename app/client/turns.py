@@ -4,9 +4,8 @@ import asyncio
 from collections.abc import Hashable, Iterator, Sequence
 from typing import TYPE_CHECKING, Generic, Protocol, TypeVar
 
-from app.client.game import START
 from app.client.game_client import GameClient
-from app.client.steps import StepAnswer, StepItem, steps_to_repeat
+from app.client.steps import START, StepAnswer, StepItem, steps_to_repeat
 
 if TYPE_CHECKING:
     from app.client.retry import Backoff

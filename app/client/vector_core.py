@@ -6,10 +6,10 @@ from typing import NamedTuple
 
 from app.client.environments import Environments
 from app.client.errors import failure_of
-from app.client.game import STOP, TICK, Game, Slot, action_of, stop_of
+from app.client.game import Game, Slot, action_of, stop_of
 from app.client.game_client import GameClient
 from app.client.result import Scores
-from app.client.steps import StepAnswer, StepItem
+from app.client.steps import STOP, TICK, StepAnswer, StepItem
 from app.client.turns import Turns, closing
 
 

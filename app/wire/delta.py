@@ -4,8 +4,8 @@ import orjson
 from google.protobuf.message import Message
 
 from app.errors import BadPayloadError
-from app.types import StepKind
 from app.wire.payload import Codec, Payload
+from app.words import StepKind
 
 
 class DeltaState:

@@ -6,11 +6,11 @@ from typing import Final
 from google.protobuf.message import DecodeError
 
 from app.errors import BadPayloadError, BadRequestError, StepError
-from app.types import Purpose, StepKind
 from app.wire import messages_pb2 as pb
 from app.wire.step_batches import MAX_BATCH_STEPS
 from app.wire.step_fields import PROTOCOL, check_protocol, checked_session, minted_once, parse_kind
 from app.wire.steps import Credentials, StepReply, StepRequest, error_text
+from app.words import Purpose, StepKind
 
 MAX_SEQ: Final = 2**63 - 1
 """Largest sequence number; what other languages count with."""

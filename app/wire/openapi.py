@@ -4,9 +4,9 @@ from dataclasses import dataclass
 from typing import Any, Final
 
 from app.errors import error_codes
-from app.types import Purpose, StepKind
 from app.wire.step_batches import MAX_BATCH_STEPS
 from app.wire.step_fields import PROTOCOL
+from app.words import Purpose, StepKind
 
 Schema = dict[str, Any]
 """A JSON Schema (2020-12)."""

@@ -8,11 +8,11 @@ from google.protobuf.message import DecodeError, EncodeError, Message
 from pydantic import BaseModel
 
 from app.errors import AgentError, BadPayloadError, PluginError
-from app.types import StepKind
 from app.wire.field_merge import merge_fields
 from app.wire.merge_patch import merge_patch
 from app.wire.options import parse_options
 from app.wire.steps import Body, Json, JsonBody, parse_json
+from app.words import StepKind
 
 Payload = Json | bytes | Message | BaseModel
 """What an agent reads and writes: a JSON value, bytes or a protobuf message, as its codec says.

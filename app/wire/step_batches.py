@@ -7,7 +7,6 @@ from typing import Final
 import orjson
 
 from app.errors import BadPayloadError, BadRequestError, StepError
-from app.types import Purpose
 from app.wire.step_fields import (
     checked_session,
     credentials_of,
@@ -18,6 +17,7 @@ from app.wire.step_fields import (
     parse_whole,
 )
 from app.wire.steps import Body, Credentials, Json, JsonBody, StepReply, StepRequest, error_text, parse_json
+from app.words import Purpose
 
 MAX_BATCH_STEPS: Final = 4096
 """Steps in one ``/steps`` request."""

@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from typing import Final
 
 from app.errors import BadRequestError, ProtocolVersionError
-from app.types import Purpose, StepKind
 from app.wire.steps import Body, Credentials, StepRequest
+from app.words import Purpose, StepKind
 
 PROTOCOL: Final = 1
 """Version of the wire contract."""

@@ -6,7 +6,7 @@ from typing import NamedTuple
 import orjson
 
 from app.errors import AgentError, BadPayloadError, StepError
-from app.types import Purpose, StepKind, Version
+from app.words import Purpose, StepKind, Version
 
 Json = dict[str, "Json"] | list["Json"] | str | int | float | bool | None
 """A parsed JSON value."""

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner, Result
 
-from app.cli import GROUP, build
+from app.command_line import GROUP, build
 from deployments.doctor import findings
 from deployments.doctor.findings import Finding, worst
 from deployments.doctor.machine import held_by, packages, state_root

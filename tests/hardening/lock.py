@@ -40,8 +40,21 @@ def main(paths: Iterable[str]) -> None:
 def required() -> list[Requirement]:
     """Returns what the project itself asks for."""
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
-    extras = [word for extra in EXTRAS for word in project["optional-dependencies"][extra]]
-    return [Requirement(word) for word in (*project["dependencies"], *extras)]
+    return [*_asked(project["dependencies"], project), *(one for extra in EXTRAS for one in _extra(extra, project))]
+
+
+def _extra(name: str, project: Mapping[str, Any]) -> Iterator[Requirement]:
+    yield from _asked(project["optional-dependencies"][name], project)
+
+
+def _asked(texts: Iterable[str], project: Mapping[str, Any]) -> Iterator[Requirement]:
+    """Gives what others have made; an extra of the project itself stands for what is in it."""
+    for one in map(Requirement, texts):
+        if one.name == project["name"]:
+            for extra in one.extras:
+                yield from _extra(extra, project)
+        else:
+            yield one
 
 
 def closure(wanted: Iterable[Requirement], metadata: Mapping[str, Mapping[str, Any]]) -> set[str]:

@@ -11,7 +11,7 @@ import pytest
 from ray import serve
 from typer.testing import CliRunner
 
-from app.cli import GROUP, build
+from app.command_line import GROUP, build
 from app.errors import ConfigError
 from tests.metrics.test_prometheus import parsed
 

@@ -11,7 +11,7 @@ import pytest
 import torch
 from typer.testing import CliRunner
 
-from app.cli import GROUP, build
+from app.command_line import GROUP, build
 from app.errors import CheckpointError, ConfigError, SparringError
 from app.models.pool import ModelPool, Source
 from app.models.saved import META, WEIGHTS, SavedModel
