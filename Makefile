@@ -12,6 +12,7 @@ pytest = $(BIN)/pytest -m "$(1)" $(2) $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TES
 
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test proofs mutants lint docs bench gpu-check soak audit clean
+.PHONY: help setup demo test proofs mutants lint bench gpu-check soak audit dist clean
 
 help: ## Shows the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -72,6 +73,11 @@ audit: $(STAMP) ## Checks the files of requirements.lock by their hashes, and as
 	test -x build/audit/bin/pip-audit || { $(PYTHON) -m venv build/audit && \
 		build/audit/bin/pip install --quiet pip-audit==2.10.1; }
 	build/audit/bin/pip-audit --strict --disable-pip --require-hashes -r requirements.lock
+
+dist: $(STAMP) ## Builds the wheel and the source archive into build/dist, and checks what they hold.
+	rm -rf build/dist
+	$(BIN)/python -m build --outdir build/dist
+	$(BIN)/python -m tests.release.check build/dist
 
 clean: ## Removes the virtual environment, caches and builds.
 	rm -rf $(VENV) build dist *.egg-info .mypy_cache .ruff_cache .pytest_cache .import_linter_cache .hypothesis

@@ -1,0 +1,102 @@
+"""A service on two nodes begins, scales and ends; a roll-out that fails leaves it as it was."""
+
+import httpx
+import psutil
+import pytest
+import ray
+from ray import serve
+from ray.serve.schema import ServeDeploySchema
+
+from app.stores.names import namespace_of
+from app.stores.trial import Trial
+from tests.ring.fleet import COUNTING, runs
+from tests.ring.live_games import live_games
+from tests.ring.service import RL, SMALL, wait_until
+
+from .network import Machine
+from .nodes import Nodes, SpreadService
+
+pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+
+GAMES = 20
+SCALED_S = 120.0
+"""Longest time in which replicas come and go on a busy machine."""
+GONE_S = 10.0
+
+
+class DeclaredSpread(SpreadService):
+    """A trial's service as ``serve deploy`` declares it."""
+
+    def deploy(self) -> None:
+        self.declare(2)
+        wait_until(lambda: self.runs(2), "there are two replicas", SCALED_S)
+        self.trial = Trial(namespace_of(self.config.run))
+        self.reach()
+
+    def declare(self, replicas: int, *overrides: str) -> None:
+        """Asks for so many replicas of a config."""
+        words = [*SMALL, f"run.trial={self.trial_name}", *self.overrides, *overrides]
+        application = {
+            "name": self.trial_name,
+            "route_prefix": f"/{self.trial_name}",
+            "import_path": "deployments.build:build",
+            "args": {"config": str(RL), "set": words},
+            "deployments": [{"name": "actor-main", "num_replicas": replicas}],
+        }
+        controller = ray.get_actor("SERVE_CONTROLLER_ACTOR", namespace="serve")
+        ray.get(controller.apply_config.remote(ServeDeploySchema.model_validate({"applications": [application]})))
+
+    def runs(self, replicas: int) -> bool:
+        try:
+            return runs(self.trial_name, replicas)
+        except KeyError:  # While the application is built, Serve knows no deployment of it.
+            return False
+
+
+def working(machine: Machine) -> set[int]:
+    """Returns the processes of Ray's actors and tasks on a machine, but not those that wait for work."""
+    found = set()
+    for pid in machine.pids():
+        try:
+            title = " ".join(psutil.Process(pid).cmdline())
+        except psutil.Error:
+            continue
+        if title.startswith("ray::") and not title.startswith("ray::IDLE"):
+            found.add(pid)
+    return found
+
+
+def test_a_stopped_service_leaves_no_process_and_no_port_on_either_node(nodes: Nodes) -> None:
+    before = working(nodes.other)
+    with SpreadService(nodes, "brief", *COUNTING) as service:
+        urls = service.url, service.other_url
+        replicas = {service.status()["pid"], service.other_status()["pid"]}
+        assert working(nodes.other) > before
+    wait_until(lambda: not any(map(psutil.pid_exists, replicas)), "both replicas have ended", GONE_S)
+    wait_until(lambda: working(nodes.other) <= before, "nothing of it is left on the other node", GONE_S)
+    for url in urls:
+        with pytest.raises(httpx.ConnectError):
+            httpx.get(f"{url}/status")
+
+
+def test_games_outlive_a_failed_roll_out_and_the_replica_of_one_node(nodes: Nodes) -> None:
+    gateway = "actors.main.use_gateway=head"  # Its address stays where a node's last replica goes.
+    with DeclaredSpread(nodes, "scaled", *COUNTING, gateway) as service, live_games(service.url, GAMES) as live:
+        hosts = {replica.host for replica in service.trial.directory.replicas()}
+        assert len(hosts) == 2
+        service.declare(2, "agents.player.factory=broken_models:no_agent")
+        application = wait_until(lambda: failed(service.trial_name), "Serve tells of the failure", SCALED_S)
+        assert "no_agent" in application
+        before = live.ticks
+        wait_until(lambda: live.ticks > before + 5 * GAMES, "games go on")
+        service.declare(1)
+        wait_until(lambda: service.runs(1), "there is one replica", SCALED_S)
+        before = live.ticks
+        wait_until(lambda: live.ticks > before + 5 * GAMES, "games go on at one node")
+        assert len({replica.host for replica in service.trial.directory.replicas()}) == 1
+
+
+def failed(trial: str) -> str:
+    """Returns what Serve tells of a roll-out that failed; nothing until then."""
+    application = serve.status().applications[trial]
+    return application.message if application.status == "DEPLOY_FAILED" else ""
