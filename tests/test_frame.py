@@ -107,14 +107,9 @@ def test_the_pins_that_matter() -> None:
 
 def test_every_dependency_is_pinned() -> None:
     extras = PROJECT["project"]["optional-dependencies"]
-<<<<<<< HEAD
     wanted = [*PROJECT["project"]["dependencies"], *extras["server"], *extras["games"], *extras["dev"], *extras["docs"]]
-    names = {normal(match[0]) for item in wanted if (match := re.match(r"[\w.-]+", item))}
-=======
-    wanted = [*PROJECT["project"]["dependencies"], *extras["server"], *extras["games"], *extras["dev"]]
     wanted += extras["cli"]
     names = {normal(match[0]) for item in wanted if (match := re.match(r"[\w.-]+", item))} - {"sparring"}
->>>>>>> 79ba897 (The smallest install is the client: no numpy, no command line; a command names the extra that it needs)
     assert names - {normal(name) for name in PINS} == set()
 
 
