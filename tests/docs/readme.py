@@ -102,8 +102,9 @@ def shows(output: str, documented: str) -> bool:
 class Terminal:
     """A reader's terminals in one folder."""
 
-    def __init__(self, folder: Path, logs: Path, env: Mapping[str, str]) -> None:
+    def __init__(self, folder: Path, logs: Path, env: Mapping[str, str], timeout_s: float = COMMAND_TIMEOUT_S) -> None:
         self._folder = folder
+        self._timeout_s = timeout_s
         self._logs = logs
         self._env = dict(env)
         self._running: list[tuple[str, subprocess.Popen[bytes]]] = []
@@ -125,7 +126,7 @@ class Terminal:
             stdout=subprocess.PIPE,
             stderr=subprocess.STDOUT,
             text=True,
-            timeout=COMMAND_TIMEOUT_S,
+            timeout=self._timeout_s,
             check=False,
         )
         assert done.returncode == 0, f"exit code {done.returncode} of\n{commands}\n{done.stdout}"

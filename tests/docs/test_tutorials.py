@@ -1,0 +1,63 @@
+"""docs/tutorials: what of them needs no Ray is done here, the rest in tests/e2e; the Chinese pages keep step."""
+
+import os
+import re
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from app.projects.writing import Template
+from deployments.port import free_port
+
+from .readme import ROOT
+from .tutorials import FOLDER, NAMED, RING, Reader, apply, page, steps
+
+DOCS = ROOT / "docs"
+CHINESE = DOCS / "zh"
+WHOLE = ("rl", "deploy")
+"""Tutorials that tests/e2e follows from end to end in each test run; the others are proofs there."""
+PAIRS = sorted(path.relative_to(CHINESE).as_posix() for path in CHINESE.rglob("*.md"))
+LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
+FENCE = re.compile(r"^```\w*$", re.MULTILINE)
+
+
+def english(page_: str) -> Path:
+    """Returns what a Chinese page is a translation of."""
+    return {"index.md": ROOT / "README.md", "quickstart.md": ROOT / "README.md"}.get(page_, DOCS / page_)
+
+
+def test_every_template_has_a_tutorial() -> None:
+    assert {path.stem for path in FOLDER.glob("*.md")} == set(get_args(Template))
+
+
+@pytest.mark.parametrize("template", get_args(Template))
+def test_every_block_is_done_or_compared(template: str) -> None:
+    text = page(template)
+    found = steps(text)
+    assert 2 * (len(found) + sum(bool(step.output) for step in found)) == len(FENCE.findall(text))
+    assert {step.language for step in found} <= {"bash", "diff", "yaml", "python"}
+    assert all(NAMED.match(step.text) for step in found if step.language in {"yaml", "python"})
+    assert found[0].text.startswith(f"sparring new orchard --template {template}\n")
+    for step in found:
+        needs_ray = re.search(r"sparring (launch|league|models)|serve run|make (train|serve|core|cpp)|curl", step.text)
+        assert (RING in step.how) >= (needs_ray is not None), step.text
+
+
+@pytest.mark.slow
+@pytest.mark.timeout(600)
+@pytest.mark.parametrize("template", [name for name in get_args(Template) if name not in WHOLE])
+def test_a_tutorial_does_what_it_says_as_far_as_it_needs_no_ray(template: str, tmp_path: Path) -> None:
+    own = {"SPARRING_HOME": str(tmp_path / "sparring"), "NO_COLOR": "1", "COLUMNS": "200"}
+    ports = {port: str(free_port()) for port in ("36390", "8000")}
+    assert Reader(tmp_path, os.environ | own, ports).follow(template, ring=False) >= 5
+
+
+def test_a_diff_changes_what_it_says_and_nothing_twice(tmp_path: Path) -> None:
+    file = tmp_path / "a.py"
+    file.write_text("one\ntwo\nthree\n")
+    head = "--- a/a.py\n+++ b/a.py\n@@\n"
+    apply(f"{head} one\n-two\n+2\n", tmp_path)
+    assert file.read_text() == "one\n2\nthree\n"
+    with pytest.raises(AssertionError, match="has 0 times"):
+        apply(f"{head}-two\n+2\n", tmp_path)
