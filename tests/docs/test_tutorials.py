@@ -17,14 +17,10 @@ DOCS = ROOT / "docs"
 CHINESE = DOCS / "zh"
 WHOLE = ("rl", "deploy")
 """Tutorials that tests/e2e follows from end to end in each test run; the others are proofs there."""
-PAIRS = sorted(path.relative_to(CHINESE).as_posix() for path in CHINESE.rglob("*.md"))
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+PAGES = sorted([*FOLDER.glob("*.md"), *CHINESE.rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
 FENCE = re.compile(r"^```\w*$", re.MULTILINE)
-
-
-def english(page_: str) -> Path:
-    """Returns what a Chinese page is a translation of."""
-    return {"index.md": ROOT / "README.md", "quickstart.md": ROOT / "README.md"}.get(page_, DOCS / page_)
 
 
 def test_every_template_has_a_tutorial() -> None:
@@ -61,3 +57,32 @@ def test_a_diff_changes_what_it_says_and_nothing_twice(tmp_path: Path) -> None:
     assert file.read_text() == "one\n2\nthree\n"
     with pytest.raises(AssertionError, match="has 0 times"):
         apply(f"{head}-two\n+2\n", tmp_path)
+
+
+@pytest.mark.parametrize("template", get_args(Template))
+def test_a_chinese_tutorial_has_the_headings_and_the_very_blocks_of_the_english_one(template: str) -> None:
+    chinese = (CHINESE / "tutorials" / f"{template}.md").read_text(encoding="utf-8")
+    assert steps(chinese) == steps(page(template))
+    assert levels(chinese) == levels(page(template))
+    assert f"](../../tutorials/{template}.md)" in chinese
+    assert f"](../zh/tutorials/{template}.md)" in page(template)
+
+
+def test_the_chinese_quick_start_has_the_first_blocks_of_the_readme() -> None:
+    blocks = steps((CHINESE / "quickstart.md").read_text(encoding="utf-8"))
+    whole = [step for step in steps(README) if step.language != "text"]
+    assert len(blocks) > 10
+    assert blocks == whole[: len(blocks)]
+    assert "](docs/zh/index.md)" in README
+
+
+@pytest.mark.parametrize("path", PAGES, ids=lambda path: path.relative_to(DOCS).as_posix())
+def test_every_link_leads_to_a_file(path: Path) -> None:
+    links = LINK.findall(path.read_text(encoding="utf-8"))
+    assert links
+    assert not [link for link in links if not (path.parent / link).exists()]
+
+
+def levels(text: str) -> list[str]:
+    """Returns the headings of a page without their words."""
+    return re.findall(r"^#+(?= )", re.sub(r"^```\w+\n.*?^```$", "", text, flags=re.MULTILINE | re.DOTALL), re.MULTILINE)
