@@ -28,7 +28,7 @@ ANYTHING = "…"
 """Stands for any text in a documented output."""
 COMMAND_TIMEOUT_S = 240.0
 START_TIMEOUT_S = 150.0
-END_TIMEOUT_S = 40.0
+END_TIMEOUT_S = 90.0
 
 
 @dataclass(frozen=True)
