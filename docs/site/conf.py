@@ -5,6 +5,7 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).parent))
 
+from accessible import accessible
 from pages import INDEX, SUFFIX, Site
 from sphinx.application import Sphinx
 from words import Words
@@ -49,9 +50,15 @@ def _in_its_language(_app: Sphinx, page: str, _template: str, context: dict[str,
         context["language"] = "zh-CN"
 
 
+def _made_accessible(_app: Sphinx, _page: str, _template: str, context: dict[str, object], _tree: object) -> None:
+    for part in ("body", "furo_navigation_tree"):
+        context[part] = accessible(str(context.get(part, "")))
+
+
 def setup(app: Sphinx) -> None:
-    """Adds navigation, the language of pages, and search in English and Chinese."""
+    """Adds navigation, what pages lack, their language, and search in English and Chinese."""
     app.add_search_language(Words)
     app.connect("source-read", _with_sections)
     app.connect("env-get-outdated", _pages_with_sections)
     app.connect("html-page-context", _in_its_language)
+    app.connect("html-page-context", _made_accessible, priority=900)  # After the theme's own.

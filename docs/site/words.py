@@ -16,9 +16,9 @@ class Words(SearchEnglish):
     """
 
     lang = "en-zh"
-    language_name = "English and Chinese"
+    language_name = "English"  # Also the name of its stemmer in JavaScript.
     js_splitter_code = """
-const splitQuery = (query) =>
+var splitQuery = (query) =>
   (query.match(/[\\u4e00-\\u9fff]+|[^\\u4e00-\\u9fff]+/gu) ?? []).flatMap((run) =>
     /^[\\u4e00-\\u9fff]/.test(run)
       ? Array.from({length: Math.max(run.length - 1, 1)}, (_, at) => run.slice(at, at + 2))

@@ -62,6 +62,13 @@ def test_sections_hang_below_their_page_and_empty_ones_do_not() -> None:
     assert made.toctrees("a") == ""  # type: ignore[attr-defined]
 
 
+def test_what_may_be_wider_than_the_window_is_reached_by_keyboard() -> None:
+    accessible = loaded("accessible").accessible
+    assert accessible("<pre>x</pre>") == '<pre tabindex="0">x</pre>'
+    assert accessible('<div class="table-wrapper a">') == '<div tabindex="0" class="table-wrapper a">'
+    assert accessible("<p>x</p>") == "<p>x</p>"
+
+
 @pytest.mark.parametrize(
     ("text", "words"),
     [
