@@ -53,7 +53,7 @@ def schema(
         bool, typer.Option("--markdown", help="The reference to read, in Markdown; default: JSON.")
     ] = False,
 ) -> None:
-    """Writes the JSON Schema of config files, or all keys as a page to read.
+    """Writes the JSON Schema of config files.
 
     Raises:
       ConfigError: The file cannot be written.
