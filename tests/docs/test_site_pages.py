@@ -66,7 +66,9 @@ def test_what_may_be_wider_than_the_window_is_reached_by_keyboard() -> None:
     accessible = loaded("accessible").accessible
     assert accessible("<pre>x</pre>") == '<pre tabindex="0">x</pre>'
     assert accessible('<div class="table-wrapper a">') == '<div tabindex="0" class="table-wrapper a">'
-    assert accessible("<p>x</p>") == "<p>x</p>"
+    figure = '<img alt="图" src="../_images/overview.svg" />'
+    assert accessible(f"<p>{figure}</p>") == f'<p tabindex="0">{figure}</p>'
+    assert accessible('<p>x <img src="other.svg" /></p>') == '<p>x <img src="other.svg" /></p>'
 
 
 @pytest.mark.parametrize(
