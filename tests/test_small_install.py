@@ -87,7 +87,7 @@ def test_the_base_dependencies_suffice_for_the_client() -> None:
     base = needed(PROJECT["dependencies"])
     assert len(base) < 5
     hidden = others(base)
-    assert {"numpy", "pydantic", "typer", "uvloop", "httpx"} <= hidden
+    assert {"google", "numpy", "pydantic", "typer", "uvloop", "httpx"} <= hidden
     assert imported(hidden, CLIENT) == []
 
 

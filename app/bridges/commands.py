@@ -2,7 +2,8 @@
 
 import asyncio
 import logging
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -13,6 +14,7 @@ from app.bridges.serving import Serve, Settings, run_bridge
 from app.client.commands import GAME_PORT_URL
 from app.client.seats import read_seats
 from app.errors import ConfigError, SparringError
+from app.extras import missing
 from app.types import Purpose
 
 bridge = typer.Typer(
@@ -59,7 +61,8 @@ def unity(
     episodes: Episodes = None, wait_s: WaitS = 60.0, idle_s: IdleS = 300.0,
 ) -> None:  # fmt: skip
     """Plays games of Unity's ML-Agents, which call it as their trainer."""
-    from app.bridges.unity.server import serve  # noqa: PLC0415
+    with _extra():
+        from app.bridges.unity.server import serve  # noqa: PLC0415
 
     given = (url, host, port, purpose, key, secret, options, seats, named, episodes, wait_s, idle_s)
     _run("unity", lambda: serve, *given)
@@ -75,8 +78,9 @@ def rllink(
     rllib_config: Annotated[Path | None, _PICKLED] = None,
 ) -> None:  # fmt: skip
     """Serves RLlib's external clients (RLlink 0.0.1), which act by themselves; their agent is a ToldAgent."""
-    from app.bridges.rllink.server import rllink as serving  # noqa: PLC0415
-    from app.bridges.rllink.weights import NewestWeights, read_names  # noqa: PLC0415
+    with _extra():
+        from app.bridges.rllink.server import rllink as serving  # noqa: PLC0415
+        from app.bridges.rllink.weights import NewestWeights, read_names  # noqa: PLC0415
     from app.client.signer import Signer  # noqa: PLC0415
 
     def serve() -> Serve:
@@ -129,3 +133,12 @@ def settings_of(
 
 def _listening(name: str, port: int) -> None:
     typer.echo(f"sparring bridge {name}: games may connect to port {port}", err=True)
+
+
+@contextmanager
+def _extra() -> Iterator[None]:
+    """Says what to install where an import fails in the block."""
+    try:
+        yield
+    except ModuleNotFoundError as error:
+        raise SparringError(missing("bridge", error)) from error

@@ -3,9 +3,7 @@
 from collections.abc import Generator, Sequence
 from importlib.util import find_spec
 from types import TracebackType
-from typing import Final, Literal, Self
-
-from google.protobuf.message import Message
+from typing import TYPE_CHECKING, Final, Literal, Self
 
 from app.client.answer import Answer, read_reply
 from app.client.batch import Step, play_batch
@@ -17,6 +15,9 @@ from app.client.session import Session, SessionSettings
 from app.client.signer import Signer
 from app.client.steps import FIRST_SEQ
 from app.words import Purpose, StepKind
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 __all__ = ["Answer", "Client", "ClientCounts", "RetryLimits", "Session", "Starting", "Step"]
 
@@ -125,7 +126,7 @@ class Client:
         game: str | None = None,
         agent: str | None = None,
         purpose: PurposeName | None = None,
-        reply_type: type[Message] | None = None,
+        reply_type: "type[Message] | None" = None,
         delta: bool = False,
     ) -> Session:
         """Returns a session that is not started yet; ``start`` tells of the arguments.
@@ -150,7 +151,7 @@ class Client:
         agent: str | None = None,
         purpose: PurposeName | None = None,
         options: object = None,
-        reply_type: type[Message] | None = None,
+        reply_type: "type[Message] | None" = None,
         delta: bool = False,
     ) -> Starting:
         """Returns what opens a session: ``await`` it for the session, or enter it with ``async with``.
@@ -173,7 +174,7 @@ class Client:
         return Starting(handle, options)
 
     async def auto(
-        self, state: object = None, *, reply_type: type[Message] | None = None, deadline_ms: int | None = None
+        self, state: object = None, *, reply_type: "type[Message] | None" = None, deadline_ms: int | None = None
     ) -> Answer:
         """Returns the agent's answer to one observation, without a session.
 

@@ -2,14 +2,17 @@
 
 from base64 import b64decode
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import orjson
-from google.protobuf.message import DecodeError, Message
 
 from app.client.errors import UnreadableReplyError
 from app.client.reply import Reply
 from app.client.steps import OK, StepAnswer, decode, encode
+from app.wire.protobufs import is_message
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 JSON = "application/json"
 PROTOBUF = "application/x-protobuf"
@@ -46,7 +49,7 @@ def encode_body(payload: object) -> tuple[bytes, str]:
     """
     if isinstance(payload, bytes | bytearray | memoryview):
         return bytes(payload), BYTES
-    if isinstance(payload, Message):
+    if is_message(payload):
         return payload.SerializeToString(), PROTOBUF
     if payload is None:
         return b"", JSON
@@ -57,7 +60,7 @@ def encode_body(payload: object) -> tuple[bytes, str]:
         raise TypeError(f"a body is bytes, a protobuf message or JSON; got a {kind}: {error}") from error
 
 
-def read_reply(reply: Reply, seq: int, reply_type: type[Message] | None) -> Answer:
+def read_reply(reply: Reply, seq: int, reply_type: "type[Message] | None") -> Answer:
     """Returns the answer in a good reply to ``/step``.
 
     Args:
@@ -79,7 +82,7 @@ def read_reply(reply: Reply, seq: int, reply_type: type[Message] | None) -> Answ
     )
 
 
-def read_answer(answer: StepAnswer, seq: int, reply_type: type[Message] | None) -> Answer:
+def read_answer(answer: StepAnswer, seq: int, reply_type: "type[Message] | None") -> Answer:
     """Returns the answer that stands in a reply to ``/steps``.
 
     Raises:
@@ -105,9 +108,11 @@ def _json(body: bytes) -> object:
     return decode(body) if body else None
 
 
-def _parsed(body: bytes, reply_type: type[Message] | None) -> object:
+def _parsed(body: bytes, reply_type: "type[Message] | None") -> object:
     if reply_type is None:
         return body
+    from google.protobuf.message import DecodeError  # noqa: PLC0415  # Who names a type has it; others need not.
+
     try:
         return reply_type.FromString(body)
     except DecodeError as error:

@@ -1,19 +1,22 @@
 """Steps on their way: encoded once, sent as often as it takes; large states as differences."""
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING, Union
 
 import orjson
-from google.protobuf.message import Message
 
 from app.client.answer import PROTOBUF, encode_body
 from app.client.steps import TICK
 from app.wire.compression import deflate
-from app.wire.field_merge import field_difference
 from app.wire.merge_patch import difference
+from app.wire.protobufs import is_message
 from app.wire.step_fields import MERGE_PATCH
 from app.wire.steps import Json
 
-State = Json | Message
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
+
+State = Union[Json, "Message"]
 """What a difference can be to; None is nothing yet."""
 
 
@@ -98,7 +101,7 @@ class Encoder:
 
 
 def _copy(payload: object, body: bytes) -> State:
-    if isinstance(payload, Message):
+    if is_message(payload):
         return type(payload).FromString(body)
     if payload is None or isinstance(payload, bytes | bytearray | memoryview):
         return None
@@ -109,7 +112,9 @@ def _copy(payload: object, body: bytes) -> State:
 def _patch(old: State, new: State) -> bytes | None:
     """Returns the difference; None where there is none, or nothing to differ from."""
     try:
-        if isinstance(old, Message):
+        if is_message(old):
+            from app.wire.field_merge import field_difference  # noqa: PLC0415  # It needs protobuf.
+
             return field_difference(old, new).SerializeToString() if isinstance(new, type(old)) else None
         if isinstance(old, dict) and isinstance(new, dict):
             return orjson.dumps(difference(old, new))

@@ -7,9 +7,7 @@ from collections.abc import AsyncIterator
 from dataclasses import dataclass
 from itertools import count
 from types import TracebackType
-from typing import Final, Self
-
-from google.protobuf.message import Message
+from typing import TYPE_CHECKING, Final, Self
 
 from app.client.answer import Answer, header, read_reply
 from app.client.connection import TooManyInFlightError
@@ -21,6 +19,9 @@ from app.client.reply import Reply
 from app.client.routes import Route, split_endpoint
 from app.client.steps import OK, START, STOP, TICK
 from app.words import Purpose
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 CLOSING_S: Final = 2.0
 """Longest stop of a session that its caller left open; the service ends by itself what it does not hear of."""
@@ -41,7 +42,7 @@ class SessionSettings:
     """
 
     purpose: Purpose | None = None
-    reply_type: type[Message] | None = None
+    reply_type: "type[Message] | None" = None
     delta: bool = False
     compression: str = ""
     direct: bool = False

@@ -9,9 +9,7 @@ import weakref
 from collections.abc import Coroutine, Sequence
 from dataclasses import dataclass
 from types import TracebackType
-from typing import Any, Final, Self, TypeVar
-
-from google.protobuf.message import Message
+from typing import TYPE_CHECKING, Any, Final, Self, TypeVar
 
 from app.client import aio
 from app.client.aio import CONNECTIONS, Compression, PurposeName
@@ -23,6 +21,9 @@ from app.client.pool import CONNECT_S
 from app.client.retry import RetryLimits
 from app.client.session import CLOSING_S
 from app.words import StepKind
+
+if TYPE_CHECKING:
+    from google.protobuf.message import Message
 
 __all__ = ["Answer", "Client", "ClientCounts", "RetryLimits", "Session", "Step"]
 
@@ -176,7 +177,7 @@ class Client:
         game: str | None = None,
         agent: str | None = None,
         purpose: PurposeName | None = None,
-        reply_type: type[Message] | None = None,
+        reply_type: "type[Message] | None" = None,
         delta: bool = False,
     ) -> Session:
         """Returns a session that is not started yet; ``start`` tells of the arguments.
@@ -197,7 +198,7 @@ class Client:
         agent: str | None = None,
         purpose: PurposeName | None = None,
         options: object = None,
-        reply_type: type[Message] | None = None,
+        reply_type: "type[Message] | None" = None,
         delta: bool = False,
     ) -> Session:
         """Returns a session that is open; leaving its ``with`` block stops it.
@@ -220,7 +221,7 @@ class Client:
         return handle
 
     def auto(
-        self, state: object = None, *, reply_type: type[Message] | None = None, deadline_ms: int | None = None
+        self, state: object = None, *, reply_type: "type[Message] | None" = None, deadline_ms: int | None = None
     ) -> Answer:
         """Returns the agent's answer to one observation, without a session.
 

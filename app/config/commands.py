@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Sequence
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Annotated
 
@@ -18,6 +19,7 @@ from app.config.schema import rendered
 from app.config.slots import Slot, refuse_if_too_big, slots, total
 from app.config.usable import refuse_unusable
 from app.errors import ConfigError
+from app.extras import missing
 
 
 def check(
@@ -38,6 +40,8 @@ def check(
       ConfigError: Something is wrong, code cannot be imported, a model cannot be built or trained, keys cannot be read,
         or the cluster is too small.
     """
+    if find_spec("torch") is None:
+        raise ConfigError(missing("check", ModuleNotFoundError("No module named 'torch'", name="torch")))
     console = Console()
     for config in _configs(file, overrides or []):
         refuse_unusable(config, file)
