@@ -5,6 +5,7 @@ import pytest
 from tests.docs.tutorials import Reader, page, steps
 
 from .commands import Place
+from .installed import installed
 
 pytestmark = pytest.mark.timeout(1800)
 
@@ -12,7 +13,8 @@ pytestmark = pytest.mark.timeout(1800)
 def follow(place: Place, template: str) -> None:
     """Does all that a tutorial says: tests, trains to the goals, serves and plays, and compares what it prints."""
     ports = {"36390": str(place.game_port), "8000": str(place.serve_port)}
-    assert Reader(place.folder, place.env, ports).follow(template, ring=True) == len(steps(page(template)))
+    installed_env = place.env | {"PATH": f"{installed().bin}:{place.env['PATH']}"}  # Nothing of the repository.
+    assert Reader(place.folder, installed_env, ports).follow(template, ring=True) == len(steps(page(template)))
 
 
 @pytest.mark.e2e
