@@ -78,6 +78,7 @@ class Bridge:
         try:
             yield players
         finally:
+            self.scores.lost_games += players.lost
             with contextlib.suppress(Exception):  # The service ends by itself what it does not hear of.
                 async with asyncio.timeout(CLOSING_S):
                     await players.close()
@@ -90,6 +91,7 @@ class Bridge:
             yield told
         finally:
             self.scores.ticks += told.ticks
+            self.scores.lost_games += told.lost
             with contextlib.suppress(Exception):  # As above.
                 async with asyncio.timeout(CLOSING_S):
                     await told.close()

@@ -103,6 +103,29 @@ def test_long_episodes_are_sent_in_several_requests(service: FakeService) -> Non
     assert session.stopped
 
 
+def test_an_episode_whose_session_is_lost_goes_on_in_a_new_one(service: FakeService) -> None:
+    service.agent = lambda _: None
+    service.lose = lambda session: not service.lost and len(session.bodies("tick")) == 2
+    whole = episode(
+        observations=buffer(np.zeros((5, 4))), actions=buffer([1] * 4), rewards=buffer([1.0, 2.0, 4.0, 8.0]),
+        extra_model_outputs={"action_logp": buffer([-0.5] * 4)},
+    )  # fmt: skip
+    with (
+        running(rllink(Fixed(), None), service.url, episodes=1) as bridge,
+        socket.create_connection(("127.0.0.1", bridge.port), 10) as link,
+    ):
+        talk = Talk(link)
+        talk.send("GET_STATE")
+        talk.receive()
+        talk.send("EPISODES", episodes=[whole], timesteps=4)
+        result = bridge.result()
+        assert (result.mean_return, result.episodes) == (15, 1)
+    (second,) = service.sessions.values()
+    assert [tick["reward"] for tick in second.bodies("tick")] == [0.0, 4.0]
+    assert second.bodies("stop")[0]["reward"] == 8.0
+    assert result.lost_games == 1
+
+
 def test_a_client_that_leaves_ends_its_episodes_as_truncated(service: FakeService) -> None:
     service.agent = lambda _: None
     with running(rllink(Fixed(), None), service.url) as bridge:
