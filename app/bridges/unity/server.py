@@ -54,6 +54,7 @@ async def serve(bridge: Bridge, listening: Callable[[int], None]) -> None:
             async with asyncio.timeout(CLOSING_S):
                 await games.told_to_end.wait()
         await server.stop(CLOSING_S)
+        await games.close()
 
 
 class _Games:
@@ -62,12 +63,16 @@ class _Games:
     def __init__(self, bridge: Bridge, leaving: AsyncExitStack) -> None:
         self._bridge, self._leaving = bridge, leaving
         self._games: dict[str, _Game] = {}
+        self._timers: dict[str, asyncio.TimerHandle] = {}
+        self._closing: set[asyncio.Task[None]] = set()
         self.told_to_end = asyncio.Event()
         """Set when a game was told that the bridge is over, or when none plays."""
         self.told_to_end.set()
 
     async def exchange(self, request: bytes, context: Any) -> bytes:
         """Returns the answer to what a game says."""
+        if (timer := self._timers.pop(context.peer(), None)) is not None:
+            timer.cancel()
         try:
             message = pb.Envelope.FromString(request)
             answer = await self._answer(message, context.peer())
@@ -75,10 +80,32 @@ class _Games:
             log.error("a game is closed: %s", error)  # noqa: TRY400  # The message says all.
             answer = None
         if answer is None:
-            self._games.pop(context.peer(), None)
-            self.told_to_end.set()
+            self._forget(context.peer())
             return pb.Envelope(header=pb.Header(status=ENDS)).SerializeToString()
+        loop, idle_s = asyncio.get_running_loop(), self._bridge.settings.idle_s
+        self._timers[context.peer()] = loop.call_later(idle_s, self._silent, context.peer())
         return pb.Envelope(header=pb.Header(status=GOES_ON), to_game=answer).SerializeToString()
+
+    def _silent(self, peer: str) -> None:
+        log.error("a game is closed: it said nothing for %g s", self._bridge.settings.idle_s)
+        self._timers.pop(peer, None)
+        self._forget(peer)
+
+    def _forget(self, peer: str) -> None:
+        """Lets a game go; its sessions end beside the others."""
+        game = self._games.pop(peer, None)
+        self.told_to_end.set()
+        if game is not None and not self._bridge.over.is_set():
+            task = asyncio.get_running_loop().create_task(game.leave())
+            self._closing.add(task)
+            task.add_done_callback(self._closing.discard)
+
+    async def close(self) -> None:
+        """Forgets the time-outs, and waits for the ends of sessions that are on their way."""
+        for timer in self._timers.values():
+            timer.cancel()
+        if self._closing:
+            await asyncio.wait(self._closing, timeout=CLOSING_S)
 
     async def _answer(self, message: pb.Envelope, peer: str) -> pb.ToGame | None:
         if peer not in self._games:
@@ -96,7 +123,8 @@ class _Games:
         if version.partition(".")[0] != MAJOR_VERSION:
             raise BridgeError(f"the game's communicator has the version {version!r}; allowed is {MAJOR_VERSION}.…")
         game = _Game(self._bridge, introduction)
-        await self._leaving.enter_async_context(game.playing())
+        await game.left.enter_async_context(game.playing())
+        self._leaving.push_async_callback(game.leave)
         return game
 
 
@@ -108,6 +136,12 @@ class _Game:
         self._behaviors = {one.name: read_behavior(one) for one in introduction.behaviors}
         self._players: Players[Any] | None = None
         self._begun = False
+        self.left = AsyncExitStack()
+        """What ends when the game leaves."""
+
+    async def leave(self) -> None:
+        """Ends the sessions of its agents; once is enough."""
+        await self.left.aclose()
 
     @contextlib.asynccontextmanager
     async def playing(self) -> Any:

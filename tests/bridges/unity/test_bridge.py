@@ -3,8 +3,10 @@
 import logging
 import socket
 import subprocess
+import threading
+import time
 import venv
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -61,6 +63,39 @@ def test_a_game_that_cannot_be_served_is_told_and_ended(
 def test_a_port_that_is_taken_is_told(service: FakeService, bridge: Running) -> None:
     with running(serve, service.url, port=bridge.port) as second, pytest.raises(PortInUseError, match="another --port"):
         second.result()
+
+
+def test_a_game_that_says_nothing_is_given_up_and_its_sessions_end(
+    service: FakeService, caplog: pytest.LogCaptureFixture
+) -> None:
+    class Mute(Game):
+        def step(self, orders: pb.Orders) -> pb.Frame:
+            if len(self.orders) == 3:
+                assert gone.wait(30)
+                raise InterruptedError
+            return super().step(orders)
+
+    gone = threading.Event()
+    with caplog.at_level(logging.ERROR), running(serve, service.url, idle_s=0.3) as bridge:
+        playing = threading.Thread(target=play_on, args=(Mute(2), bridge.port))
+        playing.start()
+        wait_until(lambda: len(service.sessions) == 2 and all(one.stopped for one in service.sessions.values()))
+        gone.set()
+        playing.join(30)
+    assert "it said nothing for 0.3 s" in caplog.text
+    assert [one.bodies("stop")[0]["truncated"] for one in service.sessions.values()] == [True, True]
+
+
+def play_on(game: Game, port: int) -> None:
+    with pytest.raises(InterruptedError):
+        game.play(port)
+
+
+def wait_until(claim: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + 30
+    while not claim():
+        assert time.monotonic() < end_s
+        time.sleep(0.01)
 
 
 REAL = """
