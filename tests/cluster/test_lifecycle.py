@@ -31,7 +31,7 @@ class DeclaredSpread(SpreadService):
         self.declare(2)
         wait_until(lambda: self.runs(2), "there are two replicas", SCALED_S)
         self.trial = Trial(namespace_of(self.config.run))
-        wait_until(lambda: self.trial.directory.ports(), "the game port is open", SCALED_S)
+        wait_until(self.trial.directory.ports, "the game port is open", SCALED_S)
         self.reach()
 
     def declare(self, replicas: int, *overrides: str) -> None:
