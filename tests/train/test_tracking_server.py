@@ -68,15 +68,31 @@ class Server:
             self.signal(signal.SIGCONT)
 
 
-@pytest.fixture(scope="module")
-def server(root: Path) -> Iterator[Server]:
+@contextmanager
+def unstarted(root: Path) -> Iterator[Server]:
+    """Gives a server that is still to be started; it ends with the block."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         server = Server(root, probe.getsockname()[1])
-    yield server
-    if server.process is not None:
-        server.signal(signal.SIGKILL)
-        server.process.wait(timeout=10)
+    try:
+        yield server
+    finally:
+        if server.process is not None:
+            server.signal(signal.SIGKILL)
+            server.process.wait(timeout=10)
+
+
+@pytest.fixture
+def late(root: Path) -> Iterator[Server]:
+    with unstarted(root) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def server(root: Path) -> Iterator[Server]:
+    with unstarted(root) as server:
+        server.start()
+        yield server
 
 
 def until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
@@ -101,23 +117,23 @@ def log(tracker: Tracker, steps: range) -> float:
 
 
 def test_a_server_that_starts_late_freezes_and_comes_back_slows_no_step_and_loses_nothing(
-    server: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    late: Server, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
-    tracker = Tracker(server.uri, server.root, TrackedTrial("served", "first", {"seed": 1}))
+    tracker = Tracker(late.uri, late.root, TrackedTrial("served", "first", {"seed": 1}))
     tracker.start()
     spent_s = log(tracker, range(100))
     until(lambda: "is away" in caplog.text)
-    server.start()
+    late.start()
     run_id = tracker.run_id(timeout_s=40)
-    until(lambda: len(stored(server.root, run_id)) == 100)
+    until(lambda: len(stored(late.root, run_id)) == 100)
     caplog.clear()
-    with server.frozen():
+    with late.frozen():
         spent_s += log(tracker, range(100, 200))
         until(lambda: "is away" in caplog.text)
         spent_s += log(tracker, range(200, 300))
     assert tracker.close("FINISHED", timeout_s=20)
-    assert [(step, value) for _, step, value in stored(server.root, run_id)] == [(n, float(n)) for n in range(300)]
+    assert [(step, value) for _, step, value in stored(late.root, run_id)] == [(n, float(n)) for n in range(300)]
     assert tracker.dropped == 0
     assert sum("is away" in record.message for record in caplog.records) == 1
     assert spent_s / 300 < 0.05 * STEP_S
@@ -129,7 +145,7 @@ def test_closing_against_a_frozen_server_ends_in_time_and_counts_what_is_left(
     monkeypatch.setenv("MLFLOW_HTTP_REQUEST_TIMEOUT", "1")
     tracker = Tracker(server.uri, server.root, TrackedTrial("served", "second", {}))
     tracker.start()
-    tracker.run_id(timeout_s=20)
+    tracker.run_id(timeout_s=40)
     with server.frozen():
         log(tracker, range(10))
         start_s = time.monotonic()
@@ -145,7 +161,7 @@ def test_a_model_goes_to_a_server_and_back(server: Server, tmp_path: Path) -> No
     (tmp_path / "model").mkdir()
     (tmp_path / "model" / "weights.safetensors").write_bytes(b"weights")
     registry = ModelRegistry(server.uri, tmp_path)
-    run_id = tracker.run_id(timeout_s=20)
+    run_id = tracker.run_id(timeout_s=40)
     assert registry.register("served.model", tmp_path / "model", run_id, {"updates": "7"}, "champion") == 1
     assert tracker.close("FINISHED", timeout_s=20)
     got = registry.download("models:/served.model@champion", tmp_path / "to")
