@@ -11,8 +11,8 @@ ARGS ?=
 pytest = $(BIN)/pytest -m "$(1)" $(2) $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test proofs mutants lint docs bench gpu-check soak audit clean
-.PHONY: help setup demo test proofs mutants lint bench gpu-check soak audit dist clean
+.PHONY: help setup demo test long proofs mutants lint docs bench gpu-check soak audit clean
+.PHONY: help setup demo test long proofs mutants lint bench gpu-check soak audit dist clean
 
 help: ## Shows the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -32,17 +32,20 @@ demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; 
 
 test: $(STAMP) ## Runs the unit tests, the C++ client, what starts Ray, then the commands end to end.
 	$(call pytest,not ray and not cluster and not e2e and not cpp and not export and not mlflow and not slow and not proof and not mutant and not browser and not soak,-n 3 --dist worksteal)
-	$(call pytest,cpp or export or mlflow or slow,-n 2 --dist worksteal)
+	$(call pytest,cpp or export or mlflow or slow,-n 2 --dist loadfile)
 	$(call pytest,browser and not ray)
 	$(call pytest,fast_proof,-n 2 --dist worksteal)
-	$(call pytest,ray)
-	$(call pytest,e2e)
+	$(call pytest,ray and not long)
+	$(call pytest,e2e and not long)
 	$(call pytest,soak)
-	$(call pytest,cluster)
+	$(call pytest,cluster and not long)
 
 proofs: $(STAMP) ## Learns each game that a proof names until it is solved, then lets each mutant fail.
 	$(call pytest,proof,-n 2 --dist worksteal)
 	$(call pytest,mutant,-n 2 --dist worksteal)
+
+long: $(STAMP) ## Runs the tests that take too long for each change: floods, other strategies, a Kubernetes cluster's processes.
+	$(call pytest,long)
 
 mutants: $(STAMP) ## Learns with one fault put in at a time; each must be noticed.
 	$(call pytest,mutant,-n 2 --dist worksteal)

@@ -13,7 +13,7 @@ from tests.leaks import holding
 from .commands import Place, wait_until
 from .kubernetes import HEAD, MASTER_KEY, NODES, TOKEN, TRAIN_KEY, Pods
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(1200)]
+pytestmark = [pytest.mark.e2e, pytest.mark.long, pytest.mark.timeout(1200)]
 
 GAMES = 12
 STATE = {"observation": [0.01, 0.02, 0.03, 0.04], "reward": 1.0}

@@ -327,6 +327,7 @@ def _goes_on(service: League, checkpoints: Checkpoints, since_s: float) -> bool:
     return saved_s > since_s and any(match.ended_s > since_s for match in service.finished())
 
 
+@pytest.mark.long
 def test_hundreds_of_changes_of_opponents_leave_memory_as_it_is(cluster: Cluster) -> None:
     settings = (
         *DUELS,
