@@ -11,8 +11,7 @@ ARGS ?=
 pytest = $(BIN)/pytest -m "$(1)" $(2) $(ARGS) $(TESTS)$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
 
 .DEFAULT_GOAL := help
-.PHONY: help setup demo test long proofs mutants lint docs bench gpu-check soak audit clean
-.PHONY: help setup demo test long proofs mutants lint bench gpu-check soak audit dist clean
+.PHONY: help setup demo test long proofs mutants lint docs bench gpu-check soak audit clean dist
 
 help: ## Shows the targets.
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "make %-9s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
