@@ -9,6 +9,8 @@ from pathlib import Path
 
 import pytest
 
+from .hiding import HIDE
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
 PACKAGES = ("app.client", "app.wire", "app.config", "app.projects", "app.porting")
@@ -17,20 +19,12 @@ CLIENT = ("app.client.sync", "app.client.aio", "app.client.errors", "app.cli")
 SERVER_ONLY = "app.wire.websocket"
 """Needs ``websockets`` of the extra ``server``, and nothing imports it before a WebSocket is asked for."""
 
-IMPORT_ALL = """
-import importlib, pkgutil, sys
+IMPORT_ALL = (
+    "import sys\nbefore = set(sys.modules)  # An environment may load some of its own at the start.\n"
+    + HIDE
+    + """
+import importlib, pkgutil
 
-hidden = set(sys.argv[1].split(","))
-before = set(sys.modules)  # An environment may load some of its own at the start.
-
-class Without:
-    def __init__(self, finder):
-        self.finder = finder
-
-    def find_spec(self, name, path=None, target=None):
-        return None if name.partition(".")[0] in hidden else self.finder.find_spec(name, path, target)
-
-sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
 for name in sys.argv[2].split(","):
     package = importlib.import_module(name)
     for module in pkgutil.walk_packages(getattr(package, "__path__", []), name + "."):
@@ -39,6 +33,7 @@ for name in sys.argv[2].split(","):
             print(module.name)
 assert not hidden & {name.partition(".")[0] for name in set(sys.modules) - before}
 """
+)
 
 
 def normal(name: str) -> str:

@@ -6,7 +6,7 @@ import secrets
 import shutil
 import signal
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -66,6 +66,18 @@ class Machine:
         for pid in self.pids():
             with suppress(ProcessLookupError):
                 os.kill(pid, signal.SIGKILL)
+
+    def persist(self, start: Callable[[], object], tries: int = 5) -> None:
+        """Starts Ray there; on a busy machine it gives up before its own processes are there, and is started again."""
+        for tries_left in reversed(range(tries)):
+            try:
+                start()
+            except AssertionError:
+                self.kill_all()
+                if not tries_left:
+                    raise
+            else:
+                return
 
     def die(self) -> None:
         """Pulls the plug: nothing of what runs there can say goodbye, and nobody is told that connections are over."""

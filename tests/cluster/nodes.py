@@ -24,7 +24,6 @@ NODE_CPUS = 3
 """Pretended: what both nodes ask of the machine's own cores is little."""
 AGENT_PORTS = {"dashboard-agent-grpc-port": 6401, "runtime-env-agent-port": 6402, "dashboard-agent-listen-port": 6403}
 """Fixed, since Ray gives up where its agents take more than 15 s to tell ports of their own."""
-STARTS = 5
 JOINED_S = 60.0
 
 
@@ -47,16 +46,8 @@ RAY = (sys.executable, "-m", "ray.scripts.scripts")
 
 
 def start_ray(machine: Machine, *role: str) -> None:
-    """Starts a Ray node; on a busy machine Ray gives up before its own processes are there, and is started again."""
-    for attempt in range(STARTS):
-        try:
-            machine.run(*RAY, "start", *role, *_options(machine))
-        except AssertionError:
-            machine.kill_all()
-            if attempt == STARTS - 1:
-                raise
-        else:
-            return
+    """Starts a Ray node."""
+    machine.persist(lambda: machine.run(*RAY, "start", *role, *_options(machine)))
 
 
 def _options(machine: Machine) -> list[str]:

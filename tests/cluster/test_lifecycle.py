@@ -3,15 +3,15 @@
 import httpx
 import psutil
 import pytest
-import ray
 from ray import serve
-from ray.serve.schema import ApplicationStatusOverview, ServeDeploySchema
+from ray.serve.schema import ApplicationStatusOverview
 
 from app.stores.names import namespace_of
 from app.stores.trial import Trial
-from tests.ring.fleet import COUNTING, runs
+from tests.ring.declared import declare, is_running
+from tests.ring.fleet import COUNTING
 from tests.ring.live_games import live_games
-from tests.ring.service import RL, SMALL, wait_until
+from tests.ring.service import wait_until
 
 from .network import Machine
 from .nodes import Nodes, SpreadService
@@ -28,30 +28,11 @@ class DeclaredSpread(SpreadService):
     """A trial's service as ``serve deploy`` declares it."""
 
     def deploy(self) -> None:
-        self.declare(2)
-        wait_until(lambda: self.runs(2), "there are two replicas", SCALED_S)
+        declare(self, 2)
+        wait_until(lambda: is_running(self, 2), "there are two replicas", SCALED_S)
         self.trial = Trial(namespace_of(self.config.run))
         wait_until(self.trial.directory.ports, "the game port is open", SCALED_S)
         self.reach()
-
-    def declare(self, replicas: int, *overrides: str) -> None:
-        """Asks for so many replicas of a config."""
-        words = [*SMALL, f"run.trial={self.trial_name}", *self.overrides, *overrides]
-        application = {
-            "name": self.trial_name,
-            "route_prefix": f"/{self.trial_name}",
-            "import_path": "deployments.build:build",
-            "args": {"config": str(RL), "set": words},
-            "deployments": [{"name": "actor-main", "num_replicas": replicas}],
-        }
-        controller = ray.get_actor("SERVE_CONTROLLER_ACTOR", namespace="serve")
-        ray.get(controller.apply_config.remote(ServeDeploySchema.model_validate({"applications": [application]})))
-
-    def runs(self, replicas: int) -> bool:
-        try:
-            return runs(self.trial_name, replicas)
-        except KeyError:  # While the application is built, Serve knows no deployment of it.
-            return False
 
 
 def working(machine: Machine) -> set[int]:
@@ -84,12 +65,12 @@ def test_games_outlive_a_failed_roll_out_and_the_replica_of_one_node(nodes: Node
     gateway = "actors.main.use_gateway=head"  # Its address stays where a node's last replica goes.
     with DeclaredSpread(nodes, "scaled", *COUNTING, gateway) as service, live_games(service.url, GAMES) as live:
         assert len(hosts(service)) == 2
-        service.declare(2, "agents.player.factory=broken_models:no_agent")
+        declare(service, 2, "agents.player.factory=broken_models:no_agent")
         wait_until(lambda: application(service).status == "DEPLOY_FAILED", "Serve tells of the failure", SCALED_S)
         before = live.ticks
         wait_until(lambda: live.ticks > before + 5 * GAMES, "games go on")
-        service.declare(1)
-        wait_until(lambda: service.runs(1), "there is one replica", SCALED_S)
+        declare(service, 1)
+        wait_until(lambda: is_running(service, 1), "there is one replica", SCALED_S)
         before = live.ticks
         wait_until(lambda: live.ticks > before + 5 * GAMES, "games go on at one node")
         assert len(hosts(service)) == 1

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 import pytest
 import yaml
+from omegaconf import OmegaConf
 
 from app.client.sync import Client
 from tests.docs.readme import ROOT, copy_project
@@ -23,8 +23,6 @@ PAGE = ROOT / "docs" / "cluster.md"
 HEAD, FURTHER = "10.0.0.1", "10.0.0.2"
 """The page's addresses."""
 SHARED = "/mnt/shared"
-STARTS = 4
-"""How often a reader whose machine is busy starts Ray."""
 STATE = {"observation": [0.01, 0.02, 0.03, 0.04], "reward": 1.0}
 DEPLOYED_S = 180.0
 KEY = "game-cores-of-the-page"
@@ -79,25 +77,18 @@ def blocks() -> list[tuple[str, str]]:
     return re.findall(r"```(\w+)\n(.*?)```", start, re.DOTALL)
 
 
-def merged(tree: Any, change: Any) -> Any:
-    """Returns a document with a reader's changes."""
-    if not isinstance(change, dict):
-        return change
-    return tree | {name: merged(tree.get(name, {}), value) for name, value in change.items()}
-
-
 def test_the_page_makes_a_cluster_that_plays_and_trains(readers: tuple[Reader, Reader]) -> None:
     head, further = readers
     (_, on_head), (_, on_further), (language, config), (_, deploy) = blocks()
     assert language == "yaml"
 
-    persisted(head, on_head)
+    head.machine.persist(lambda: head.type(on_head))
     (further.home / ".ray").mkdir()
     shutil.copy(head.home / ".ray" / "auth_token", further.home / ".ray" / "auth_token")
-    persisted(further, on_further)
+    further.machine.persist(lambda: further.type(on_further))
 
     rl = head.folder / "configs" / "rl.yaml"
-    rl.write_text(yaml.safe_dump(merged(yaml.safe_load(rl.read_text()), yaml.safe_load(head.translated(config)))))
+    OmegaConf.save(OmegaConf.merge(OmegaConf.load(rl), OmegaConf.create(head.translated(config))), rl)
     keys = Path(head.translated("/mnt/shared/keys.yaml"))
     keys.write_text(yaml.safe_dump([{"name": "cores", "key": KEY}]))
     deployed, asked, job = deploy.splitlines()
@@ -116,16 +107,3 @@ def test_the_page_makes_a_cluster_that_plays_and_trains(readers: tuple[Reader, R
                         session.tick(STATE)
     assert "registered version 1 of main as the champion" in training.result()
     assert (Path(head.translated(SHARED)) / "sparring").is_dir()
-
-
-def persisted(reader: Reader, commands: str) -> None:
-    """Types commands again where Ray gave up because the machine was busy."""
-    for attempt in range(STARTS):
-        try:
-            reader.type(commands)
-        except AssertionError:
-            if attempt == STARTS - 1:
-                raise
-            reader.machine.kill_all()
-        else:
-            return

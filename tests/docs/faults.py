@@ -6,6 +6,8 @@ from typing import Any, Final
 
 import yaml
 
+from app.config.reference import anchor
+
 ROOT: Final = Path(__file__).parents[2]
 TABLE: Final = ROOT / "docs" / "faults.yaml"
 PAGE: Final = ROOT / "docs" / "faults.md"
@@ -38,11 +40,6 @@ def page() -> str:
     lines = ["| What dies | Players | Alert |", "|---|---|---|"]
     lines += [f"| [{row['part']}](#{anchor(row['part'])}) | {row['players']} | {_alarms(row)} |" for row in rows]
     return HEAD + "\n".join(lines) + "\n\n" + "\n".join(map(_section, rows))
-
-
-def anchor(title: str) -> str:
-    """Returns what a link to a section ends with."""
-    return title.lower().replace(" ", "-")
 
 
 def _section(row: dict[str, Any]) -> str:

@@ -1,10 +1,9 @@
 """The site in a headless Chromium: it fits, it is accessible, and its search finds."""
 
 import functools
-import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+from contextlib import AbstractContextManager
+from http.server import SimpleHTTPRequestHandler
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from playwright.sync_api import Browser, expect
 
 from tests.browser import DESKTOP, PHONE, chromium, looking
 from tests.docs.site import build
+from tests.http_thread import answering
 
 pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
 
@@ -32,18 +32,9 @@ class Quiet(SimpleHTTPRequestHandler):
         pass
 
 
-@contextmanager
-def served(folder: Path) -> Iterator[str]:
-    """Serves a folder to this machine, and yields where."""
-    server = ThreadingHTTPServer(("127.0.0.1", 0), functools.partial(Quiet, directory=str(folder)))
-    thread = threading.Thread(target=server.serve_forever)
-    thread.start()
-    try:
-        yield f"http://127.0.0.1:{server.server_port}"
-    finally:
-        server.shutdown()
-        server.server_close()
-        thread.join(10)
+def served(folder: Path) -> AbstractContextManager[str]:
+    """Serves a folder to this machine, and gives where."""
+    return answering(functools.partial(Quiet, directory=str(folder)))
 
 
 @pytest.fixture(scope="module")

@@ -7,22 +7,9 @@ from pathlib import Path
 import pytest
 
 from tests.client.background import service_in_thread
+from tests.hiding import HIDE
 
 ROOT = Path(__file__).parents[2]
-HIDE = """
-import sys
-
-hidden = set(sys.argv[1].split(","))
-
-class Without:
-    def __init__(self, finder):
-        self.finder = finder
-
-    def find_spec(self, name, path=None, target=None):
-        return None if name.partition(".")[0] in hidden else self.finder.find_spec(name, path, target)
-
-sys.meta_path[:] = [Without(finder) for finder in sys.meta_path]
-"""
 PLAY = """
 from app.client.sync import Client
 

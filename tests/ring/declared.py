@@ -26,20 +26,27 @@ class DeclaredService(Service):
 
     def scale(self, replicas: int) -> None:
         """Declares so many replicas, and returns when there are."""
-        application = {
-            "name": self.trial_name,
-            "route_prefix": f"/{self.trial_name}",
-            "import_path": "deployments.build:build",
-            "args": {"config": str(RL), "set": [*SMALL, f"run.trial={self.trial_name}", *self.overrides]},
-            "deployments": [{"name": "actor-main", "num_replicas": replicas}],
-        }
-        controller = ray.get_actor("SERVE_CONTROLLER_ACTOR", namespace="serve")
-        ray.get(controller.apply_config.remote(ServeDeploySchema.model_validate({"applications": [application]})))
+        declare(self, replicas)
+        wait_until(lambda: is_running(self, replicas), f"there are {replicas} replicas", SCALED_S)
 
-        def is_so() -> bool:
-            try:
-                return runs(self.trial_name, replicas)
-            except KeyError:  # While the application is built, Serve knows no deployment of it.
-                return False
 
-        wait_until(is_so, f"there are {replicas} replicas", SCALED_S)
+def declare(service: Service, replicas: int, *overrides: str) -> None:
+    """Asks Serve for so many replicas of a service's config, with more overrides."""
+    words = [*SMALL, f"run.trial={service.trial_name}", *service.overrides, *overrides]
+    application = {
+        "name": service.trial_name,
+        "route_prefix": f"/{service.trial_name}",
+        "import_path": "deployments.build:build",
+        "args": {"config": str(RL), "set": words},
+        "deployments": [{"name": "actor-main", "num_replicas": replicas}],
+    }
+    controller = ray.get_actor("SERVE_CONTROLLER_ACTOR", namespace="serve")
+    ray.get(controller.apply_config.remote(ServeDeploySchema.model_validate({"applications": [application]})))
+
+
+def is_running(service: Service, replicas: int) -> bool:
+    """Returns whether there are exactly so many replicas."""
+    try:
+        return runs(service.trial_name, replicas)
+    except KeyError:  # While the application is built, Serve knows no deployment of it.
+        return False

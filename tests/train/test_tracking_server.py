@@ -4,12 +4,11 @@ import socket
 import sqlite3
 import subprocess
 import sys
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import httpx
@@ -17,6 +16,7 @@ import pytest
 from mlflow.tracking import MlflowClient
 
 from app.stores.mlflow_store import ModelRegistry, prepare, tracking_uri
+from tests.http_thread import answering
 from train.mlflow_run import TrackedTrial
 from train.tracking import Tracker
 
@@ -190,14 +190,8 @@ def slowly(port: int, delay_s: float) -> Iterator[str]:
         def log_message(self, format: str, *args: object) -> None:  # noqa: A002
             """Says nothing."""
 
-    with ThreadingHTTPServer(("127.0.0.1", 0), Slow) as slow:
-        thread = threading.Thread(target=slow.serve_forever)
-        thread.start()
-        try:
-            yield f"http://127.0.0.1:{slow.server_address[1]}"
-        finally:
-            slow.shutdown()
-            thread.join(10)
+    with answering(Slow) as uri:
+        yield uri
 
 
 def test_a_server_that_takes_two_seconds_for_each_answer_slows_no_step_and_loses_nothing(server: Server) -> None:

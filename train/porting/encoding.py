@@ -127,7 +127,7 @@ def _parts(
     configs: dict[str, Any] = {}
     tensors: Tensors = {}
     for number, (name, seen) in enumerate(sorted(observation.items())):
-        own = _under(extractor, f"extractors.{name}.")
+        own = under(extractor, f"extractors.{name}.")
         if own:
             configs[name], found = _picture(seen, own, name, scales=scales)
             tensors |= {f"parts.{number}.{inside}": tensor for inside, tensor in found.items()}
@@ -167,9 +167,6 @@ def _sequence(name: str, layers: Sequence[Layer]) -> Tensors:
     return tensors
 
 
-def _under(tensors: Mapping[str, Tensor], name: str) -> Tensors:
+def under(tensors: Mapping[str, Tensor], name: str) -> Tensors:
     """Returns what stands under a name, without it."""
     return {key.removeprefix(name): tensor for key, tensor in tensors.items() if key.startswith(name)}
-
-
-under = _under

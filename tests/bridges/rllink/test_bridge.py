@@ -12,6 +12,7 @@ import pytest
 from app.bridges.errors import BridgeError
 from app.bridges.rllink.server import rllink
 from app.bridges.rllink.weights import renamed
+from app.client.result import SimulationResult
 from app.games.cartpole.model import build
 from app.models.module import to_arrays
 from app.types import Version
@@ -82,13 +83,8 @@ def test_a_client_plays_and_each_action_names_the_weights_that_it_was_drawn_from
     assert session.bodies("stop") == [{"observation": [3] * 4, "reward": 0.25, "terminated": True, "truncated": False}]
 
 
-def test_long_episodes_are_sent_in_several_requests(service: FakeService) -> None:
-    service.agent = lambda _: None
-    count = 50
-    whole = episode(
-        observations=buffer(np.zeros((count + 1, 4))), actions=buffer([1] * count), rewards=buffer([1.0] * count),
-        extra_model_outputs={"action_logp": buffer([-0.5] * count)},
-    )  # fmt: skip
+def told(service: FakeService, whole: dict[str, Any], timesteps: int) -> SimulationResult:
+    """Returns what a bridge tells of one episode that a client has played and sent."""
     with (
         running(rllink(Fixed(), None), service.url, episodes=1) as bridge,
         socket.create_connection(("127.0.0.1", bridge.port), 10) as link,
@@ -96,8 +92,18 @@ def test_long_episodes_are_sent_in_several_requests(service: FakeService) -> Non
         talk = Talk(link)
         talk.send("GET_STATE")
         talk.receive()
-        talk.send("EPISODES", episodes=[whole], timesteps=count)
-        assert bridge.result().mean_return == count
+        talk.send("EPISODES", episodes=[whole], timesteps=timesteps)
+        return bridge.result()
+
+
+def test_long_episodes_are_sent_in_several_requests(service: FakeService) -> None:
+    service.agent = lambda _: None
+    count = 50
+    whole = episode(
+        observations=buffer(np.zeros((count + 1, 4))), actions=buffer([1] * count), rewards=buffer([1.0] * count),
+        extra_model_outputs={"action_logp": buffer([-0.5] * count)},
+    )  # fmt: skip
+    assert told(service, whole, count).mean_return == count
     (session,) = service.sessions.values()
     assert len(session.bodies("tick")) == count
     assert session.stopped
@@ -110,16 +116,8 @@ def test_an_episode_whose_session_is_lost_goes_on_in_a_new_one(service: FakeServ
         observations=buffer(np.zeros((5, 4))), actions=buffer([1] * 4), rewards=buffer([1.0, 2.0, 4.0, 8.0]),
         extra_model_outputs={"action_logp": buffer([-0.5] * 4)},
     )  # fmt: skip
-    with (
-        running(rllink(Fixed(), None), service.url, episodes=1) as bridge,
-        socket.create_connection(("127.0.0.1", bridge.port), 10) as link,
-    ):
-        talk = Talk(link)
-        talk.send("GET_STATE")
-        talk.receive()
-        talk.send("EPISODES", episodes=[whole], timesteps=4)
-        result = bridge.result()
-        assert (result.mean_return, result.episodes) == (15, 1)
+    result = told(service, whole, 4)
+    assert (result.mean_return, result.episodes) == (15, 1)
     (second,) = service.sessions.values()
     assert [tick["reward"] for tick in second.bodies("tick")] == [0.0, 4.0]
     assert second.bodies("stop")[0]["reward"] == 8.0

@@ -90,8 +90,9 @@ Steps StepOrder::settled(Outcome outcome) {
 }
 
 bool StepOrder::is_its_turn(const StepPtr& step) const {
+    if (step == settling_) return true;  // Nothing else is sent meanwhile.
     for (const StepPtr& earlier : steps_) {
-        if (is_first(step) || earlier == step) break;
+        if (earlier == step) break;
         if (!earlier->outcome && (earlier->in_turn || step->in_turn)) return false;
     }
     return true;
