@@ -15,10 +15,10 @@ from typing import BinaryIO, Final
 
 from app.league.journal import read_segment
 from app.models.saved import META
+from app.sqlite_file import is_database
 from app.stores.names import LEAGUE
 from app.stores.table_folder import TABLES
 
-SQLITE: Final = b"SQLite format 3\0"
 ARTIFACTS: Final = "artifacts"
 """Folder of MLflow's files beside an sqlite store."""
 LEFT_OUT: Final = frozenset({"ray_train"})
@@ -45,7 +45,7 @@ class Found:
 def databases(root: Path) -> list[Path]:
     """Returns the sqlite files directly below a project's folder, by name."""
     files = (path for path in sorted(root.iterdir()) if path.is_file() and not _left_out(path))
-    return [path for path in files if _is_database(path)]
+    return [path for path in files if is_database(path)]
 
 
 def trials(root: Path) -> list[str]:
@@ -72,7 +72,7 @@ def files(root: Path, trial: str | None) -> Iterator[Found]:
     for path in shared:
         if path.is_dir():
             yield from _folder(path)
-        elif not _is_database(path):
+        elif not is_database(path):
             yield from _opened([path])
 
 
@@ -160,11 +160,6 @@ def _left_out(path: Path) -> bool:
 def _shared(path: Path) -> bool:
     """Whether it belongs to all trials."""
     return path.name == ARTIFACTS or path.is_file()
-
-
-def _is_database(path: Path) -> bool:
-    with path.open("rb") as file:
-        return file.read(len(SQLITE)) == SQLITE
 
 
 def _size(file: BinaryIO) -> int:

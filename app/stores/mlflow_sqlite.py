@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Final
 
 from app.errors import TrackingError
+from app.sqlite_file import is_database
 
 SCHEME: Final = "sqlite:///"
 LOCK_TIMEOUT_S: Final = 60.0
@@ -67,14 +68,7 @@ def _problem_of_file(file: Path) -> str:
         return "it is not a file"
     if not os.access(file, os.R_OK | os.W_OK) or not os.access(file.parent, os.W_OK | os.X_OK):
         return "the file or its folder is not writable for this user"
-    # Through sqlite: to open and close the file ourselves would drop the locks that this process holds on it, and
-    # another process would then take itself for the last one and delete the log that we still write.
-    try:
-        with closing(sqlite3.connect(f"{file.absolute().as_uri()}?mode=rw", uri=True)) as database:
-            database.execute("PRAGMA schema_version").fetchone()
-    except sqlite3.OperationalError:  # It is locked, so it is a database.
-        return ""
-    except sqlite3.DatabaseError:
+    if file.stat().st_size and not is_database(file):
         return "the file is not an sqlite database"
     return ""
 

@@ -62,6 +62,21 @@ def test_a_backup_takes_what_is_whole_and_leaves_out_what_is_being_written(home:
     assert (tmp_path / "a.tar").stat().st_mode & 0o777 == 0o600
 
 
+def test_a_backup_leaves_the_locks_of_its_own_process_on_a_database_alone(home: Path, tmp_path: Path) -> None:
+    project(home)
+    file = home / "pong" / "mlflow.db"
+    last = (
+        "import sqlite3, sys; c = sqlite3.connect(sys.argv[1]); c.execute('SELECT 1 FROM runs').fetchall(); c.close()"
+    )
+    with closing(sqlite3.connect(file)) as ours:
+        ours.execute("INSERT INTO runs VALUES (7, '', 'in the log')")
+        ours.commit()
+        back_up(tmp_path / "a.tar", "pong", None, quiet)
+        subprocess.run([sys.executable, "-c", last, file], check=True, timeout=30)
+        assert file.with_name("mlflow.db-wal").exists()  # Else the other process took itself for the last user.
+        assert (7,) in ours.execute("SELECT id FROM runs").fetchall()
+
+
 def test_one_trial_is_taken_with_what_belongs_to_all(home: Path, tmp_path: Path) -> None:
     root = project(home)
     shutil.copytree(root / "first", root / "second")
