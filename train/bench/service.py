@@ -14,9 +14,10 @@ from deployments.port import free_port
 from train.launch.ring import Ring
 from train.launch.stopping import Stopper
 
-Target = Literal["echo", "cartpole", "pair", "recorded", "kept"]
+Target = Literal["echo", "cartpole", "pair", "control", "recorded", "kept"]
 """An actor: ``echo`` answers what it is sent, ``cartpole`` what its policy decides, ``pair`` echoes in two replicas;
-``recorded`` is ``cartpole`` of which one game of a hundred is recorded, ``kept`` holds the last ticks of all games."""
+``control`` is ``cartpole`` once more, ``recorded`` one of which one game of a hundred is recorded, ``kept`` holds the
+last ticks of all games."""
 
 IDLE_TIMEOUT_S: Final = 3600.0
 """Seconds that a session without a step stays open: longer than any measurement."""
@@ -29,9 +30,10 @@ REPLY_TIMEOUT_S: Final = 30.0
 STATUS_TRIES: Final = 200
 """Fresh connections until the kernel has certainly spread one to each of two replicas."""
 
-_REPLICAS: Final[dict[Target, int]] = {"echo": 1, "cartpole": 1, "pair": 2, "recorded": 1, "kept": 1}
+_REPLICAS: Final[dict[Target, int]] = {"echo": 1, "cartpole": 1, "pair": 2, "control": 1, "recorded": 1, "kept": 1}
 _RECORD: Final[dict[Target, dict[str, object] | None]] = {
     "cartpole": None,
+    "control": None,
     "recorded": {"every": 100, "max_mb": 64},
     "kept": {"every": None, "keep_ticks": 200},
 }

@@ -21,8 +21,8 @@ CARTPOLE_TICK: Final = '{"observation":[0.01,0.02,0.03,0.04],"reward":1.0}'
 CARTPOLE_ANSWER: Final = '{"action":'
 CARTPOLE_LOADS: Final = ((Mode.HTTP, 8, 1), (Mode.HTTP, 32, 1), (Mode.STEPS, 1, BATCH_STEPS))
 """Mode, connections, and sessions on each."""
-RECORDED: Final[tuple[Target, ...]] = ("cartpole", "recorded", "kept")
-"""Without a recorder, and with one in two ways."""
+RECORDED: Final[tuple[Target, ...]] = ("cartpole", "control", "recorded", "kept")
+"""Twice without a recorder, and with one in two ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,6 +53,7 @@ class Plan:
             "echo": self.cells or self.memory,
             "cartpole": self.cartpole or self.recorded,
             "pair": self.forwarded,
+            "control": self.recorded,
             "recorded": self.recorded,
             "kept": self.recorded,
         }

@@ -1,7 +1,12 @@
 """Ticks with a recorder and without."""
 
+from collections import Counter
+from itertools import pairwise
+
+import pytest
+
 from train.bench.generator import Load, Mode, Window
-from train.bench.recorded_ticks import recorded_ticks, told_shares
+from train.bench.recorded_ticks import balanced_orders, recorded_ticks, told_shares
 from train.bench.service import GamePort
 
 
@@ -20,6 +25,15 @@ def test_shares_are_those_of_neighbouring_windows() -> None:
     assert told_shares([window(0)], [window(1)]) == {"measured": False}
 
 
+@pytest.mark.parametrize("count", [2, 3, 4])
+def test_each_name_follows_each_other_one_equally_often(count: int) -> None:
+    orders = balanced_orders(["cartpole", "control", "recorded", "kept"][:count])  # type: ignore[arg-type]
+    assert len({Counter(order[place] for order in orders)[name] for place in range(count) for name in orders[0]}) == 1
+    follows = Counter(pair for order in orders for pair in pairwise(order))
+    assert len(follows) == count * (count - 1)
+    assert len(set(follows.values())) == 1
+
+
 def test_all_ports_are_measured_in_turns_with_the_same_load() -> None:
     asked: list[Load] = []
 
@@ -30,7 +44,7 @@ def test_all_ports_are_measured_in_turns_with_the_same_load() -> None:
     ports = {"cartpole": GamePort(1, (11,)), "recorded": GamePort(2, (12,))}
     load = Load(Mode.HTTP, 0, seconds=3.0, body="b", expect="e")
     told = recorded_ticks(run, ports, load, 2, "cartpole")  # type: ignore[arg-type]
-    assert [one.port for one in asked] == [2, 1, 1, 2]
+    assert [one.port for one in asked] == [1, 2, 2, 1]
     assert {(one.body, one.expect, one.seconds, one.connections * one.sessions) for one in asked} == {
         ("b", "e", 3.0, 200)
     }

@@ -11,13 +11,13 @@ def test_only_what_is_measured_is_served() -> None:
     assert replace(nothing, cells=True).targets == ["echo"]
     assert replace(nothing, cartpole=True, memory=True).targets == ["echo", "cartpole"]
     assert replace(nothing, forwarded=True).targets == ["pair"]
-    assert replace(nothing, recorded=True).targets == ["cartpole", "recorded", "kept"]
+    assert replace(nothing, recorded=True).targets == ["cartpole", "control", "recorded", "kept"]
 
 
 def test_the_same_policy_plays_with_a_recorder_and_without() -> None:
-    config = active(service_config(["cartpole", "recorded", "kept"]))
+    config = active(service_config(["cartpole", "control", "recorded", "kept"]))
     assert {agent.model for agent in config.agents.values() if agent.model} == {"main"}
-    records = {name: config.agents[name].record for name in ("cartpole", "recorded", "kept")}
+    records = {name: config.agents[name].record for name in ("cartpole", "control", "recorded", "kept")}
     assert records["cartpole"] is None
     assert records["recorded"] is not None
     assert records["recorded"].every == 100
