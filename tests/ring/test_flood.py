@@ -2,6 +2,7 @@
 
 import contextlib
 import time
+from collections.abc import Iterable
 from pathlib import Path
 
 import httpx
@@ -26,13 +27,13 @@ def test_memory_stays_flat_drops_are_counted_and_ticks_are_answered(cluster: Clu
     with Service(cluster, "flood", *SLOW) as service, training(service, tmp_path), playing(service.url):
         updates(service, lambda found: len(found) > 2, "updates")
         time.sleep(SETTLED_S)  # What is measured is time: memory between two moments.
-        buffer, before_mib = service.trial.buffer("rollouts"), pss_by_process()
+        buffer, before_mib = service.trial.buffer("rollouts"), pss_by_process(own())
         first, latencies = buffer.stats(), []
         end_s = time.monotonic() + FLOOD_S
         with service.new_client() as http:
             while time.monotonic() < end_s:
                 latencies.append(tick_s(http, len(latencies)))
-        last, after_mib = buffer.stats(), pss_by_process()
+        last, after_mib = buffer.stats(), pss_by_process(own())
         inserted, popped = last.inserted - first.inserted, last.popped - first.popped
         assert inserted > 10 * popped, f"{inserted} rows came and {popped} were learned from"
         assert last.inserted == last.popped + last.dropped + last.held
@@ -45,10 +46,15 @@ def test_memory_stays_flat_drops_are_counted_and_ticks_are_answered(cluster: Clu
         wait_until(lambda: service.trial.metrics.updates_after(2), "the learner goes on")
 
 
-def pss_by_process() -> dict[tuple[int, str], float]:
-    """Returns the proportional set size of each of Ray's processes, in MiB, by number and name."""
+def own() -> list[psutil.Process]:
+    """Returns the processes that this one has started."""
+    return psutil.Process().children(recursive=True)
+
+
+def pss_by_process(processes: Iterable[psutil.Process]) -> dict[tuple[int, str], float]:
+    """Returns the proportional set size of those of some processes that are Ray's, in MiB, by number and name."""
     found: dict[tuple[int, str], float] = {}
-    for process in psutil.Process().children(recursive=True):
+    for process in processes:
         with contextlib.suppress(psutil.Error, IndexError):
             name = process.cmdline()[0]
             if name.startswith("ray::") and not name.startswith("ray::IDLE"):

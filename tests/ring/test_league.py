@@ -175,7 +175,7 @@ def test_a_frozen_opponent_answers_with_its_own_weights_whatever_is_published(cl
         assert report.win_rates[at[0]][at[1]] == 1.0
 
 
-def test_a_match_goes_on_in_another_replica_and_over_the_death_of_the_league(cluster: Cluster) -> None:
+def test_a_matchgoes_on_in_another_replica_and_over_the_death_of_the_league(cluster: Cluster) -> None:
     with League(cluster, "moved", *DUELS) as service:
         frozen = service.freeze(service.publish(1))
         service.publish(2)
@@ -311,16 +311,16 @@ def test_all_parts_may_die_at_once_and_the_league_learns_on(cluster: Cluster, tm
         folders = [Checkpoints(tmp_path / "deaths" / "checkpoints" / name) for name in trainers]
         with trained(service, tmp_path, ("player", "exploiter"), trainers):
             for folder in folders:
-                wait_until(partial(_goes_on, service, folder, 0.0), "a trainer learns", START_S)
+                wait_until(partial(goes_on, service, folder, 0.0), "a trainer learns", START_S)
             os.kill(trainer_pid(), signal.SIGKILL)
             os.kill(service.status()["pid"], signal.SIGKILL)
             service.restart_league()
             killed_s = time.time()
             for folder in folders:
-                wait_until(partial(_goes_on, service, folder, killed_s), "a trainer learns again", READY_S)
+                wait_until(partial(goes_on, service, folder, killed_s), "a trainer learns again", READY_S)
 
 
-def _goes_on(service: League, checkpoints: Checkpoints, since_s: float) -> bool:
+def goes_on(service: League, checkpoints: Checkpoints, since_s: float) -> bool:
     """Whether a match has ended since then, and a trainer has saved what it has learned."""
     newest = checkpoints.newest()
     saved_s = 0.0 if newest is None else newest.stat().st_mtime

@@ -1,13 +1,6 @@
-import os
-import signal
-import socket
-import sqlite3
-import subprocess
-import sys
 import time
 from collections.abc import Callable, Iterator
-from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
@@ -17,13 +10,11 @@ from mlflow.tracking import MlflowClient
 
 from app.stores.mlflow_store import ModelRegistry, prepare, tracking_uri
 from tests.http_thread import answering
+from tests.mlflow_server import STEP_S, Server, log, stored, unstarted
 from train.mlflow_run import TrackedTrial
 from train.tracking import Tracker
 
 pytestmark = pytest.mark.mlflow
-
-STEP_S = 0.005
-"""A quick training step: what logging may take of it is 5 %."""
 
 
 @pytest.fixture(scope="module")
@@ -31,55 +22,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
     root = tmp_path_factory.mktemp("state")
     prepare(tracking_uri(None, root), root)
     return root
-
-
-@dataclass
-class Server:
-    """A real MLflow server that can be started late, frozen and thawed."""
-
-    root: Path
-    port: int
-    process: subprocess.Popen[bytes] | None = None
-
-    @property
-    def uri(self) -> str:
-        return f"http://127.0.0.1:{self.port}"
-
-    def start(self) -> None:
-        command = [sys.executable, "-m", "mlflow", "server", "--workers", "1", "--port", str(self.port)]
-        command += ["--backend-store-uri", tracking_uri(None, self.root)]
-        command += ["--artifacts-destination", str(self.root / "served")]
-        environment = {**os.environ, "MLFLOW_SERVER_ENABLE_JOB_EXECUTION": "false", "MLFLOW_DISABLE_TELEMETRY": "true"}
-        with (self.root / "server.log").open("wb") as log:
-            self.process = subprocess.Popen(
-                command, env=environment, stdout=log, stderr=log, start_new_session=True, cwd=self.root
-            )
-
-    def signal(self, number: signal.Signals) -> None:
-        assert self.process is not None
-        os.killpg(self.process.pid, number)
-
-    @contextmanager
-    def frozen(self) -> Iterator[None]:
-        self.signal(signal.SIGSTOP)
-        try:
-            yield
-        finally:
-            self.signal(signal.SIGCONT)
-
-
-@contextmanager
-def unstarted(root: Path) -> Iterator[Server]:
-    """Gives a server that is still to be started; it ends with the block."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        server = Server(root, probe.getsockname()[1])
-    try:
-        yield server
-    finally:
-        if server.process is not None:
-            server.signal(signal.SIGKILL)
-            server.process.wait(timeout=10)
 
 
 @pytest.fixture
@@ -100,20 +42,6 @@ def until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
     while not condition():
         assert time.monotonic() < deadline, f"not true after {timeout_s} s"
         time.sleep(0.05)
-
-
-def stored(root: Path, run_id: str) -> list[tuple[str, int, float]]:
-    with closing(sqlite3.connect(root / "mlflow.db")) as connection:
-        query = "select key, step, value from metrics where run_uuid = ? order by step, key"
-        return connection.execute(query, (run_id,)).fetchall()
-
-
-def log(tracker: Tracker, steps: range) -> float:
-    """Logs one value a step and returns the seconds that this took in all."""
-    start_s = time.perf_counter()
-    for step in steps:
-        tracker.log(step, {"x": float(step)}, time_s=1000.0 + step)
-    return time.perf_counter() - start_s
 
 
 def test_a_server_that_starts_late_freezes_and_comes_back_slows_no_step_and_loses_nothing(
