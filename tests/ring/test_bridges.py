@@ -8,6 +8,7 @@ import pytest
 from app.bridges.dm_env_policy import DmEnvPolicy
 from app.bridges.godot.server import serve as godot
 from app.bridges.gymnasium_policy import EnvPolicy, VectorPolicy
+from app.bridges.pettingzoo_policy import ParallelPolicy
 from app.bridges.rllink.server import rllink
 from app.bridges.rllink.weights import NewestWeights
 from app.bridges.unity.server import serve as unity
@@ -16,6 +17,7 @@ from tests.bridges.dm_games import Catch
 from tests.bridges.godot.game import Game
 from tests.bridges.rllink.real import NAMES, external_client, rllib_config
 from tests.bridges.running import running
+from tests.bridges.two_poles import TwoPoles
 from tests.bridges.unity.game import Game as Poles
 
 from .service import Cluster, Service, wait_until
@@ -56,6 +58,12 @@ def test_games_and_loops_of_others_play_with_one_service(service: Service) -> No
             actions = many.begin(*envs.reset(seed=1))
             for _ in range(40):
                 actions = many.next(*envs.step(actions))
+        match = TwoPoles()
+        with ParallelPolicy(client, match, seats={"*": "player"}) as several:
+            chosen = several.begin(*match.reset(seed=1))
+            while match.agents:
+                assert set(chosen) == set(match.agents)
+                chosen = several.next(*match.step(chosen))
         with DmEnvPolicy(client, dm_game) as dm_policy:
             action = dm_policy.next(dm_game.reset())
             while action is not None:
