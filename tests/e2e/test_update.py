@@ -65,10 +65,13 @@ def test_a_config_that_cannot_start_leaves_the_old_replicas_as_they_are(machine:
 @pytest.mark.parametrize(
     "crash",
     [
-        ["agents.player.factory=no.such:Agent"],
-        ["models.main.engine=onnx", "models.main.factory=tests.ring.broken_models:unfollowed"],
+        pytest.param(["agents.player.factory=no.such:Agent"], id="agent"),
+        pytest.param(
+            ["models.main.engine=onnx", "models.main.factory=tests.ring.broken_models:unfollowed"],
+            id="ONNX model",
+            marks=pytest.mark.long,
+        ),
     ],
-    ids=["agent", "ONNX model"],
 )
 def test_replicas_that_crash_when_they_start_cost_no_game(machine: Machine, crash: list[str]) -> None:
     place, before = machine.place, set(replicas(machine.place))
@@ -87,6 +90,7 @@ def test_replicas_that_crash_when_they_start_cost_no_game(machine: Machine, cras
     assert set(replicas(place)) == before
 
 
+@pytest.mark.long
 def test_an_update_may_change_the_game_port(machine: Machine) -> None:
     place, old = machine.place, machine.place.game_port
     moved = Place(place.folder)

@@ -20,6 +20,7 @@ SCALING = (
 )
 
 
+@pytest.mark.long
 def test_games_bring_replicas_and_take_them_away(cluster: Cluster) -> None:
     with Service(cluster, "scaled", *SCALING) as service:
         assert runs("scaled", 1)
@@ -50,6 +51,7 @@ def test_replicas_come_and_go_by_load_alone_and_no_game_is_lost(cluster: Cluster
         assert counts["closed_shutdown"] == counts["closed_idle"] == counts["agent_error"] == 0
 
 
+@pytest.mark.long
 def test_games_move_off_the_replicas_that_a_lower_load_takes_away(cluster: Cluster) -> None:
     with Service(cluster, "shrunk", *SCALING) as service, ExitStack() as others:
         others.enter_context(games(service.url, count=15))

@@ -15,7 +15,10 @@ from .service import Cluster, Service, observation, step, wait_until
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 
 
-@pytest.fixture(scope="module", params=["torch-local", "onnx-local", "torch-remote", "onnx-remote"])
+ALSO = [pytest.param(name, marks=pytest.mark.long) for name in ("onnx-local", "torch-remote")]
+
+
+@pytest.fixture(scope="module", params=["torch-local", "onnx-remote", *ALSO])
 def service(request: pytest.FixtureRequest, cluster: Cluster) -> Iterator[Service]:
     engine, placement = request.param.split("-")
     chosen = (f"models.main.engine={engine}", f"models.main.placement={placement}")

@@ -81,6 +81,7 @@ def _hash(saved: SavedModel) -> str:
     return content_hash(saved.arrays, saved.spec_hash)
 
 
+@pytest.mark.long
 def test_a_start_that_reuses_keeps_what_exists_and_counts_anew(service: Service, home: Path, trainable: Clone) -> None:
     trainable_folder = home / TRIAL / "clones" / trainable.id / "checkpoints"
     checkpoints = Checkpoints(trainable_folder)

@@ -25,6 +25,7 @@ def test_no_game_is_lost_when_serves_controller_restarts(cluster: Cluster) -> No
         assert application.status == "RUNNING"
 
 
+@pytest.mark.long
 def test_a_service_that_scales_goes_on_scaling_when_serves_controller_restarts(cluster: Cluster) -> None:
     settings = ("max_replicas=2", "target_games=4", "upscale_delay_s=0.5", "downscale_delay_s=2")
     with Service(cluster, "leaderless", *(f"actors.main.autoscaling.{setting}" for setting in settings)) as service:

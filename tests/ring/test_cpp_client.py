@@ -70,6 +70,7 @@ def busiest(service: Service) -> int:
     return max(found, key=lambda pid: found[pid])
 
 
+@pytest.mark.long
 def test_pipelined_games_go_on_through_the_kill_of_a_replica(cluster: Cluster, example: Path) -> None:
     overrides = ("actors.main.replicas=2", "actors.main.snapshot_every_ticks=1")
     with Service(cluster, "cpp_killed", *overrides, *ECHO) as service:

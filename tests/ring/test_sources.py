@@ -55,6 +55,7 @@ def test_two_workers_with_unequal_shards_take_equal_steps(service: Service, tmp_
     assert numbers[-1] * (ROWS - 1) <= 2 * 16 * 21 + 2 * ROWS
 
 
+@pytest.mark.long
 def test_one_worker_learns_from_what_two_have_left_and_from_nothing_twice(service: Service, tmp_path: Path) -> None:
     two = ("trainers.main.workers=2", "trainers.main.num_cpus=0.25", "trainers.main.max_updates=4")
     first = learned(service, trainer(service, tmp_path, *two))
@@ -65,6 +66,7 @@ def test_one_worker_learns_from_what_two_have_left_and_from_nothing_twice(servic
     assert 2 * before + after == 2 * 8 * 20 * (1 + 2 + 3)
 
 
+@pytest.mark.long
 def test_batches_are_preprocessed_in_the_stream(service: Service, tmp_path: Path) -> None:
     rows = 64
     stored = np.arange(rows * 6, dtype=np.float64).reshape(rows, 6)

@@ -37,7 +37,8 @@ def test_split_training_publishes_saves_and_goes_on(strategy: str, service: Serv
     assert seen[1].number == saved.updates + 1
 
 
-@pytest.mark.parametrize("strategy", [pytest.param("fsdp", marks=pytest.mark.long), "deepspeed"])
+@pytest.mark.long
+@pytest.mark.parametrize("strategy", ["fsdp", "deepspeed"])
 def test_an_error_in_the_loss_is_told_under_any_strategy(strategy: str, service: Service, tmp_path: Path) -> None:
     broken = ("models.main.factory=broken_models:failing", f"trainers.main.strategy.kind={strategy}")
     run = trainer(service, tmp_path, *broken)

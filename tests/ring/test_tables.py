@@ -24,6 +24,7 @@ DQN = (
 )
 
 
+@pytest.mark.long
 def test_a_resumed_learner_has_its_table_again_and_goes_on_without_a_game(cluster: Cluster, tmp_path: Path) -> None:
     with Service(cluster, "tables", *DQN) as service:
         buffer = service.trial.buffer("rollouts")
