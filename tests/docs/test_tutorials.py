@@ -15,7 +15,7 @@ from .tutorials import FOLDER, NAMED, RING, Reader, apply, page, steps
 
 DOCS = ROOT / "docs"
 CHINESE = DOCS / "zh"
-WHOLE = ("rl", "deploy")
+WHOLE = ("deploy",)
 """Tutorials that tests/e2e follows from end to end in each test run; the others are proofs there."""
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([*FOLDER.glob("*.md"), *CHINESE.rglob("*.md")])

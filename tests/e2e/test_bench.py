@@ -48,6 +48,7 @@ def test_without_a_compiler_nothing_is_started(place: Place) -> None:
     assert not (Path(place.folder) / "sparring" / "bench" / "ticks").exists()
 
 
+@pytest.mark.long
 def test_a_buffer_brings_rows_from_a_push_to_a_training_step(place: Place) -> None:
     ended = place.run(str(BIN / "sparring"), "bench", "buffer", "--json", "--windows=1", "--seconds=1", timeout_s=230)
     assert ended.returncode == 0, ended.stderr

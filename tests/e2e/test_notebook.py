@@ -39,6 +39,7 @@ def test_the_example_notebook_runs_from_top_to_bottom(place: Place) -> None:
     assert Path(place.folder / "sparring" / "cartpole" / "rl" / "clones").is_dir()
 
 
+@pytest.mark.long
 def test_ctrl_c_in_a_notebook_leaves_nothing_behind_and_the_next_cell_runs(place: Place) -> None:
     with kernel(place) as running:
         assert running.run(f"from train.experiment import Experiment\ne = {opening(place)}")["status"] == "ok"

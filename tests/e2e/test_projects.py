@@ -18,7 +18,7 @@ def follow(place: Place, template: str) -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("template", ["rl", "deploy"])
+@pytest.mark.parametrize("template", [pytest.param("rl", marks=pytest.mark.long), "deploy"])
 def test_a_tutorial_does_what_it_says(place: Place, template: str) -> None:
     follow(place, template)
 
