@@ -16,7 +16,7 @@ from .tutorials import FOLDER, NAMED, RING, Reader, apply, page, steps
 DOCS = ROOT / "docs"
 CHINESE = DOCS / "zh"
 WHOLE = ("deploy",)
-"""Tutorials that tests/e2e follows from end to end in each test run; the others are proofs there."""
+"""Tutorials that tests/e2e follows from end to end in each test run; the others it does in longer ones."""
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([*FOLDER.glob("*.md"), *CHINESE.rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
