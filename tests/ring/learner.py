@@ -1,8 +1,11 @@
 """Stands in for a learner: takes batches out of a service's buffer."""
 
+import numpy as np
 import ray
 
+from app.replay.supply import joined
 from app.stores.buffer import Buffer
+from app.stores.dealer import Ticket
 from app.types import Rows
 
 
@@ -17,8 +20,9 @@ class Learner:
     def take(self) -> Rows:
         """Returns the next batch that holds rows; its credit stays out."""
         while True:
-            batch = self.buffer.take(0, self._group)
-            assert batch is not None
+            taken = self.buffer.take(0, self._group)
+            assert taken is not None
+            batch = self._fetched(taken[0]) if isinstance(taken, list) else taken
             if batch and batch["weight"].any():
                 return batch
             if batch:
@@ -26,6 +30,15 @@ class Learner:
 
     def release(self, batch: Rows) -> None:
         assert ray.get(self.buffer.release(0, int(batch["batch"][0])))
+
+    def _fetched(self, ticket: Ticket) -> Rows:
+        """Returns the batch of a ticket from the shard that holds it; nothing of one that is empty."""
+        (parts,) = self.buffer.fetch([ticket])
+        if not parts:
+            assert ray.get(self.buffer.release(0, ticket.batch))
+            return {}
+        rows = joined(parts)
+        return {**rows, "batch": np.full(len(rows["weight"]), ticket.batch)}
 
     def next(self) -> Rows:
         batch = self.take()

@@ -49,7 +49,9 @@ class Load:
     pids: tuple[int, ...] = ()
     """Processes whose CPU time is measured."""
     prefix: str = "load"
-    """Of the session ids, ``<prefix>-<connection>-<session>``."""
+    """Of the session ids, ``<prefix>-<connection>-<session><suffix>``."""
+    suffix: str = ""
+    """Of the session ids, such as ``-agent-NAME``."""
     body: str = ""
     """Of a tick, JSON; empty: ``body_bytes`` bytes that must come back."""
     expect: str = ""
@@ -72,6 +74,7 @@ class Load:
             "--seconds": self.seconds,
             "--warmup": self.warmup_s,
             "--prefix": self.prefix,
+            "--suffix": self.suffix,
             "--body": self.body,
             "--expect": self.expect,
             "--only-pid": self.only_pid,

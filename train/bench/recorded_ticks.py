@@ -1,12 +1,12 @@
 """What a tick costs of a service that records one game of a hundred, next to one that records nothing, in turns."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import replace
 from itertools import cycle, islice
 from typing import Final
 
 from train.bench.cells import WINDOWS_MIN, told
-from train.bench.generator import Load, Mode, Window
-from train.bench.service import GamePort, Target
+from train.bench.generator import Load, Window
 from train.bench.statistics import figure
 
 SHARE_MIN: Final = 0.97
@@ -16,33 +16,31 @@ SESSIONS: Final = 25
 """On each connection, so that of all of them about two are recorded."""
 
 
-def recorded_ticks(
-    run: Callable[[Load], Window], ports: Mapping[Target, GamePort], load: Load, windows: int, off: Target
-) -> dict[str, object]:
-    """Returns throughput and CPU of each port, and their shares of one of them.
+def recorded_ticks(run: Callable[[Load], Window], load: Load, agents: Sequence[str], windows: int) -> dict[str, object]:
+    """Returns throughput and CPU of each agent of one replica, and their shares of the first's.
 
-    The share of a second port that records nothing tells what this machine can tell apart.
+    The share of a second agent that records nothing tells what this machine can tell apart. All play in one replica:
+    two replicas of the same thing differ by some percent of CPU time.
 
     Args:
       run: Runs a load, with session ids of its own.
-      ports: Game ports of replicas that play the same, by name.
-      load: Body and length of a window.
-      windows: Of each port, in turns, in orders in which each port follows each other one as often.
-      off: Which port records nothing.
+      load: Port, body and length of a window.
+      agents: Who plays; the first records nothing.
+      windows: Of each, by turns, in orders in which each follows each other one as often.
 
     Raises:
       SparringError: The load generator fails.
     """
-    found: dict[Target, list[Window]] = {name: [] for name in ports}
-    for order in islice(cycle(balanced_orders(list(ports))), windows):
+    found: dict[str, list[Window]] = {name: [] for name in agents}
+    for order in islice(cycle(balanced_orders(agents)), windows):
         for name in order:
-            found[name].append(run(_load(load, ports[name])))
-    shares = {name: told_shares(found[name], found[off]) for name in ports if name != off}
+            found[name].append(run(_load(load, name)))
+    shares = {name: told_shares(found[name], found[agents[0]]) for name in agents[1:]}
     errors = sum(window.errors for all_of_one in found.values() for window in all_of_one)
     return {name: told(each) for name, each in found.items()} | {"shares": shares, "errors": errors}
 
 
-def balanced_orders(names: Sequence[Target]) -> list[list[Target]]:
+def balanced_orders(names: Sequence[str]) -> list[list[str]]:
     """Returns orders in which each name stands at each place, and behind each other name, equally often.
 
     What runs behind itself finds its memory in the caches; no name is to have that more often than another.
@@ -69,14 +67,5 @@ def told_shares(on: Sequence[Window], off: Sequence[Window]) -> dict[str, object
     }
 
 
-def _load(load: Load, port: GamePort) -> Load:
-    return Load(
-        Mode.HTTP,
-        port.port,
-        CONNECTIONS,
-        SESSIONS,
-        seconds=load.seconds,
-        pids=port.pids,
-        body=load.body,
-        expect=load.expect,
-    )
+def _load(load: Load, agent: str) -> Load:
+    return replace(load, connections=CONNECTIONS, sessions=SESSIONS, suffix=f"-agent-{agent}")

@@ -14,10 +14,9 @@ from deployments.port import free_port
 from train.launch.ring import Ring
 from train.launch.stopping import Stopper
 
-Target = Literal["echo", "cartpole", "pair", "control", "recorded", "kept"]
+Target = Literal["echo", "cartpole", "pair", "recorded"]
 """An actor: ``echo`` answers what it is sent, ``cartpole`` what its policy decides, ``pair`` echoes in two replicas;
-``control`` is ``cartpole`` once more, ``recorded`` one of which one game of a hundred is recorded, ``kept`` holds the
-last ticks of all games."""
+``recorded`` plays as ``cartpole`` does, by the agents of ``RECORD``."""
 
 IDLE_TIMEOUT_S: Final = 3600.0
 """Seconds that a session without a step stays open: longer than any measurement."""
@@ -30,14 +29,21 @@ REPLY_TIMEOUT_S: Final = 30.0
 STATUS_TRIES: Final = 200
 """Fresh connections until the kernel has certainly spread one to each of two replicas."""
 
-_REPLICAS: Final[dict[Target, int]] = {"echo": 1, "cartpole": 1, "pair": 2, "control": 1, "recorded": 1, "kept": 1}
-_RECORD: Final[dict[Target, dict[str, object] | None]] = {
-    "cartpole": None,
+RECORD: Final[dict[str, dict[str, object] | None]] = {
+    "plain": None,
     "control": None,
     "recorded": {"every": 100, "max_mb": 64},
     "kept": {"every": None, "keep_ticks": 200},
 }
-"""The actors that play CartPole, and what they record."""
+"""Agents that play CartPole in one replica, and what they record: twice nothing, one game of a hundred, and the last
+ticks of all games for an alarm."""
+_AGENTS: Final[dict[Target, list[str]]] = {
+    "echo": ["echo"],
+    "cartpole": ["cartpole"],
+    "pair": ["echo"],
+    "recorded": list(RECORD),
+}
+_REPLICAS: Final[dict[Target, int]] = {"echo": 1, "cartpole": 1, "pair": 2, "recorded": 1}
 _MODEL: Final = "app.games.cartpole.model:build"
 
 
@@ -71,21 +77,17 @@ def service_config(targets: Collection[Target]) -> ExperimentConfig:
     """Returns the config of a service with these actors: no training, no snapshots, no limits that could be met."""
     limits = {"max_games": MAX_GAMES, "idle_timeout_s": IDLE_TIMEOUT_S}
     actors = {
-        name: {
-            "agents": [name if name in _RECORD else "echo"],
-            "replicas": _REPLICAS[name],
-            "port": 0,
-            "num_cpus": 0,
-            "limits": limits,
-        }
+        name: {"agents": _AGENTS[name], "replicas": _REPLICAS[name], "port": 0, "num_cpus": 0, "limits": limits}
         for name in targets
     }
-    agents: dict[str, object] = {"echo": {"factory": "app.agents.echo:EchoAgent"}}
+    agents: dict[str, object] = {}
     models: dict[str, object] = {}
-    for name in targets:
-        if name in _RECORD:
+    for name in {agent for target in targets for agent in _AGENTS[target]}:
+        if name == "echo":
+            agents[name] = {"factory": "app.agents.echo:EchoAgent"}
+        else:
             models["main"] = {"factory": _MODEL}
-            agents[name] = {"model": "main", "record": _RECORD[name]}
+            agents[name] = {"model": "main", "record": RECORD.get(name)}
     run = {"project": "bench", "trial": "ticks", "mode": "deploy"}
     return ExperimentConfig.model_validate({"run": run, "models": models, "agents": agents, "actors": actors})
 

@@ -1,6 +1,6 @@
 """``sparring bench ticks``: what a tick costs, over each transport, next to bare servers measured in between."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from functools import partial
@@ -14,15 +14,13 @@ from train.bench.limit import Bare, bare_server
 from train.bench.machine import on_this_machine
 from train.bench.memory import memory
 from train.bench.recorded_ticks import recorded_ticks
-from train.bench.service import GamePort, Target, serving
+from train.bench.service import RECORD, GamePort, Target, serving
 from train.launch.stopping import Stopper
 
 CARTPOLE_TICK: Final = '{"observation":[0.01,0.02,0.03,0.04],"reward":1.0}'
 CARTPOLE_ANSWER: Final = '{"action":'
 CARTPOLE_LOADS: Final = ((Mode.HTTP, 8, 1), (Mode.HTTP, 32, 1), (Mode.STEPS, 1, BATCH_STEPS))
 """Mode, connections, and sessions on each."""
-RECORDED: Final[tuple[Target, ...]] = ("cartpole", "control", "recorded", "kept")
-"""Twice without a recorder, and with one in two ways."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,11 +49,9 @@ class Plan:
         """Returns the actors that must be served."""
         needed: dict[Target, bool] = {
             "echo": self.cells or self.memory,
-            "cartpole": self.cartpole or self.recorded,
+            "cartpole": self.cartpole,
             "pair": self.forwarded,
-            "control": self.recorded,
             "recorded": self.recorded,
-            "kept": self.recorded,
         }
         return [target for target, wanted in needed.items() if wanted]
 
@@ -91,7 +87,7 @@ class Ticks:
                 result["forwarded"] = forwarded(self._run, ports["pair"], plan.windows, plan.seconds)
             if plan.recorded:
                 self._say("recorded games")
-                result["recorded"] = self._recorded(ports)
+                result["recorded"] = self._recorded(ports["recorded"])
         return result
 
     def _cells(self, port: GamePort) -> list[dict[str, object]]:
@@ -126,11 +122,16 @@ class Ticks:
         windows = [self._run(self._named(load)) for _ in range(self._plan.windows)]
         return {"transport": mode, "connections": connections, "sessions": sessions * connections, **told(windows)}
 
-    def _recorded(self, ports: Mapping[Target, GamePort]) -> dict[str, object]:
-        plan = self._plan
-        load = Load(Mode.HTTP, 0, seconds=plan.seconds, body=CARTPOLE_TICK, expect=CARTPOLE_ANSWER)
-        playing = {name: ports[name] for name in RECORDED}
-        return recorded_ticks(lambda one: self._run(self._named(one)), playing, load, plan.windows, RECORDED[0])
+    def _recorded(self, port: GamePort) -> dict[str, object]:
+        load = Load(
+            Mode.HTTP,
+            port.port,
+            seconds=self._plan.seconds,
+            pids=port.pids,
+            body=CARTPOLE_TICK,
+            expect=CARTPOLE_ANSWER,
+        )
+        return recorded_ticks(lambda one: self._run(self._named(one)), load, list(RECORD), self._plan.windows)
 
     def _run(self, load: Load) -> Window:
         self._stopper.check()

@@ -7,7 +7,6 @@ import pytest
 
 from train.bench.generator import Load, Mode, Window
 from train.bench.recorded_ticks import balanced_orders, recorded_ticks, told_shares
-from train.bench.service import GamePort
 
 
 def window(ticks: int, cpu_s: float = 1.0) -> Window:
@@ -27,26 +26,25 @@ def test_shares_are_those_of_neighbouring_windows() -> None:
 
 @pytest.mark.parametrize("count", [2, 3, 4])
 def test_each_name_follows_each_other_one_equally_often(count: int) -> None:
-    orders = balanced_orders(["cartpole", "control", "recorded", "kept"][:count])  # type: ignore[arg-type]
+    orders = balanced_orders(["plain", "control", "recorded", "kept"][:count])
     assert len({Counter(order[place] for order in orders)[name] for place in range(count) for name in orders[0]}) == 1
     follows = Counter(pair for order in orders for pair in pairwise(order))
     assert len(follows) == count * (count - 1)
     assert len(set(follows.values())) == 1
 
 
-def test_all_ports_are_measured_in_turns_with_the_same_load() -> None:
+def test_all_agents_are_measured_in_turns_with_the_same_load() -> None:
     asked: list[Load] = []
 
     def run(load: Load) -> Window:
         asked.append(load)
-        return window(100 if load.port == 1 else 99)
+        return window(99 if load.suffix == "-agent-recorded" else 100)
 
-    ports = {"cartpole": GamePort(1, (11,)), "recorded": GamePort(2, (12,))}
-    load = Load(Mode.HTTP, 0, seconds=3.0, body="b", expect="e")
-    told = recorded_ticks(run, ports, load, 2, "cartpole")  # type: ignore[arg-type]
-    assert [one.port for one in asked] == [1, 2, 2, 1]
-    assert {(one.body, one.expect, one.seconds, one.connections * one.sessions) for one in asked} == {
-        ("b", "e", 3.0, 200)
-    }
+    load = Load(Mode.HTTP, 1, seconds=3.0, body="b", expect="e", pids=(11,))
+    told = recorded_ticks(run, load, ["plain", "recorded"], 2)
+    names = [one.suffix.removeprefix("-agent-") for one in asked]
+    assert names == ["plain", "recorded", "recorded", "plain"]
+    assert {(one.port, one.pids, one.body, one.expect, one.seconds) for one in asked} == {(1, (11,), "b", "e", 3.0)}
+    assert {one.connections * one.sessions for one in asked} == {200}
     assert told["shares"]["recorded"]["throughput_share"]["median"] == 0.99  # type: ignore[index]
     assert told["errors"] == 0

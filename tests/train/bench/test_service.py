@@ -11,18 +11,21 @@ def test_only_what_is_measured_is_served() -> None:
     assert replace(nothing, cells=True).targets == ["echo"]
     assert replace(nothing, cartpole=True, memory=True).targets == ["echo", "cartpole"]
     assert replace(nothing, forwarded=True).targets == ["pair"]
-    assert replace(nothing, recorded=True).targets == ["cartpole", "control", "recorded", "kept"]
+    assert replace(nothing, recorded=True).targets == ["recorded"]
 
 
 def test_the_same_policy_plays_with_a_recorder_and_without() -> None:
-    config = active(service_config(["cartpole", "control", "recorded", "kept"]))
-    assert {agent.model for agent in config.agents.values() if agent.model} == {"main"}
-    records = {name: config.agents[name].record for name in ("cartpole", "control", "recorded", "kept")}
-    assert records["cartpole"] is None
-    assert records["recorded"] is not None
-    assert records["recorded"].every == 100
-    assert records["kept"] is not None
-    assert (records["kept"].every, records["kept"].keep_ticks) == (None, 200)
+    config = active(service_config(["recorded"]))
+    agents = config.actors["recorded"].agents
+    assert agents == ("plain", "control", "recorded", "kept")
+    assert {config.agents[name].model for name in agents} == {"main"}
+    plain, control, recorded, kept = (config.agents[name].record for name in agents)
+    assert plain is None
+    assert control is None
+    assert recorded is not None
+    assert recorded.every == 100
+    assert kept is not None
+    assert (kept.every, kept.keep_ticks) == (None, 200)
 
 
 def test_the_service_fits_any_machine_and_learns_nothing() -> None:
