@@ -2,7 +2,8 @@
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from itertools import cycle, islice
+from itertools import chain, cycle, islice
+from statistics import fmean
 from typing import Final
 
 from train.bench.cells import WINDOWS_MIN, told
@@ -17,15 +18,15 @@ SESSIONS: Final = 25
 
 
 def recorded_ticks(run: Callable[[Load], Window], load: Load, agents: Sequence[str], windows: int) -> dict[str, object]:
-    """Returns throughput and CPU of each agent of one replica, and their shares of the first's.
+    """Returns throughput and CPU of each agent of one replica, and their shares of those without a recorder.
 
-    The share of a second agent that records nothing tells what this machine can tell apart. All play in one replica:
+    The share of the second one of those, of the first, tells what this machine can tell apart. All play in one replica:
     two replicas of the same thing differ by some percent of CPU time.
 
     Args:
       run: Runs a load, with session ids of its own.
       load: Port, body and length of a window.
-      agents: Who plays; the first records nothing.
+      agents: Who plays; the first two record nothing.
       windows: Of each, by turns, in orders in which each follows each other one as often.
 
     Raises:
@@ -35,7 +36,9 @@ def recorded_ticks(run: Callable[[Load], Window], load: Load, agents: Sequence[s
     for order in islice(cycle(balanced_orders(agents)), windows):
         for name in order:
             found[name].append(run(_load(load, name)))
-    shares = {name: told_shares(found[name], found[agents[0]]) for name in agents[1:]}
+    plain, control = (found[name] for name in agents[:2])
+    shares = {agents[1]: told_shares(control, plain)}
+    shares |= {name: told_shares(found[name], plain, control) for name in agents[2:]}
     errors = sum(window.errors for all_of_one in found.values() for window in all_of_one)
     return {name: told(each) for name, each in found.items()} | {"shares": shares, "errors": errors}
 
@@ -52,12 +55,13 @@ def balanced_orders(names: Sequence[str]) -> list[list[str]]:
     return rows + [row[::-1] for row in rows]
 
 
-def told_shares(on: Sequence[Window], off: Sequence[Window]) -> dict[str, object]:
-    """Returns what windows with the recorder are to those without, each beside the one that was measured next to it."""
-    if not all(window.ticks for window in (*on, *off)):
+def told_shares(on: Sequence[Window], *off: Sequence[Window]) -> dict[str, object]:
+    """Returns what windows with the recorder are to those without, each beside the mean of those of its turn."""
+    if not all(window.ticks for window in chain(on, *off)):
         return {"measured": False}
-    rates = figure([one.ticks_per_s / other.ticks_per_s for one, other in zip(on, off, strict=True)])
-    cpu = figure([other.cpu_us / one.cpu_us for one, other in zip(on, off, strict=True)])
+    turns = list(zip(on, zip(*off, strict=True), strict=True))
+    rates = figure([one.ticks_per_s / fmean(other.ticks_per_s for other in others) for one, others in turns])
+    cpu = figure([fmean(other.cpu_us for other in others) / one.cpu_us for one, others in turns])
     enough = len(on) >= WINDOWS_MIN and rates.measured
     return {
         "throughput_share": rates.as_dict(),

@@ -21,6 +21,7 @@ def test_shares_are_those_of_neighbouring_windows() -> None:
     assert told["reached"] is True
     assert told_shares([window(90)] * 5, [window(100)] * 5)["reached"] is False
     assert told_shares(on[:4], off[:4])["reached"] is False
+    assert told_shares(on, off, [window(3 * one.ticks) for one in off])["throughput_share"]["median"] == 0.49  # type: ignore[index]
     assert told_shares([window(0)], [window(1)]) == {"measured": False}
 
 
@@ -41,9 +42,10 @@ def test_all_agents_are_measured_in_turns_with_the_same_load() -> None:
         return window(99 if load.suffix == "-agent-recorded" else 100)
 
     load = Load(Mode.HTTP, 1, seconds=3.0, body="b", expect="e", pids=(11,))
-    told = recorded_ticks(run, load, ["plain", "recorded"], 2)
+    told = recorded_ticks(run, load, ["plain", "control", "recorded"], 3)
     names = [one.suffix.removeprefix("-agent-") for one in asked]
-    assert names == ["plain", "recorded", "recorded", "plain"]
+    assert names[:3] == ["plain", "control", "recorded"]
+    assert Counter(names) == dict.fromkeys(("plain", "control", "recorded"), 3)
     assert {(one.port, one.pids, one.body, one.expect, one.seconds) for one in asked} == {(1, (11,), "b", "e", 3.0)}
     assert {one.connections * one.sessions for one in asked} == {200}
     assert told["shares"]["recorded"]["throughput_share"]["median"] == 0.99  # type: ignore[index]
