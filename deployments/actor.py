@@ -30,6 +30,7 @@ from deployments.actor_args import ActorArgs
 from deployments.agents import AgentMaker
 from deployments.autoscaling import BUSY, GAMES
 from deployments.game_port import max_body_bytes, open_peer_port, open_port, peer_host
+from deployments.heap import freeze_heap
 from deployments.keys import DoorKeeper
 from deployments.load import LoopMeter
 from deployments.overseer import Overseer, Watched
@@ -101,6 +102,7 @@ class ActorReplica:
         direct = await open_port(self._config, self._service, 0, shared=False)
         watched = Watched(self._plane, self._parts, self._keeper, lambda: self._ports, lambda: self._tasks)
         self._overseer.look_at(watched, own, self._node_port.number or direct.port, secret, self._config.agents[0])
+        freeze_heap()
         await self._plane.members.join(f"{host}:{direct.port}")
         self._ports = await open_client_ports(self._config, self._service, direct, self._node_port, args.owner)
         self._overseer.guard(self._ports.shared, self._plane)

@@ -24,6 +24,7 @@ from app.stores.telling import tell_for_ever
 from app.stores.trial import Trial
 from app.types import Arrays, Version
 from deployments.answering import Answering
+from deployments.heap import freeze_heap
 from deployments.model_channels import Endpoint
 from deployments.model_port import listening_host, open_model_port
 from deployments.models import WeightsClock, batch_limits, build_engine, follow
@@ -70,6 +71,7 @@ class ModelReplica:
         if place.latencies:
             self._answering.queue.times = ModelTimes(PROCESS, name, "replica")
         self._telling = told(asyncio.get_running_loop().create_task(tell_for_ever(namespace, name, ())))
+        freeze_heap()
         self._host = listening_host(local=place.local)
         self._port = (
             await open_model_port(self._answering, self._host, place.secret) if config.channel == "direct" else None
