@@ -16,7 +16,7 @@ from app.stores.host import StoreHandle, find_host
 from app.stores.names import PREFIX, STORES, namespace_of
 from app.stores.trial import Trial
 from app.stores.weights_client import ages_s, newest_versions
-from deployments.operate.trials import Application, TrialStatus, belonging, chosen, namespaces_of
+from deployments.operate.trials import Application, TrialStatus, belonging, chosen, namespaces_of, problem_of
 
 ASK_S: Final = 5.0
 """Longest wait for one store."""
@@ -83,11 +83,8 @@ def status_of(namespace: str, applications: Sequence[Application]) -> TrialStatu
     except (RayError, SparringError) as error:
         told = error.cause if isinstance(error, RayTaskError) else error  # The other one's text is a traceback.
         reason = str(told).strip().partition("\n")[0]
-        return TrialStatus(
-            namespace,
-            applications=belonging(namespace, applications, ()),
-            problem=f"its stores cannot be asked: {reason}",
-        )
+        own = belonging(namespace, applications, ())
+        return TrialStatus(namespace, applications=own, problem=problem_of(own, reason))
 
 
 def _releases(trial: Trial) -> dict[str, dict[str, Any]]:

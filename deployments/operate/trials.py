@@ -3,11 +3,14 @@
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import MappingProxyType
-from typing import Any
+from typing import Any, Final
 
 from app.stores.metrics_values import Heard
 from app.stores.names import PREFIX
 from deployments.operate.releases import summary_lines
+
+STARTING: Final = frozenset({"NOT_STARTED", "DEPLOYING"})
+"""Serve's words for an application that is on its way."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +92,19 @@ def belonging(namespace: str, applications: Iterable[Application], replicas: Ite
     return [
         application for application in applications if application.name in named or application.namespace == namespace
     ]
+
+
+def problem_of(applications: Iterable[Application], reason: str) -> str:
+    """Returns what is wrong with a trial whose stores do not answer: nothing where it only starts.
+
+    Args:
+      applications: The trial's.
+      reason: Why they cannot be asked.
+    """
+    starting = [application.name for application in applications if application.status in STARTING]
+    if starting:
+        return f"application {', '.join(starting)} is being deployed; its stores do not answer yet"
+    return f"its stores cannot be asked: {reason}"
 
 
 def chosen(wanted: str | None, running: Sequence[str], *, everything: bool) -> list[str]:

@@ -5,7 +5,16 @@ import pytest
 
 from app.metrics.reports import ReplicaReport
 from app.stores.metrics_values import Heard
-from deployments.operate.trials import Application, TrialStatus, belonging, chosen, lines, namespaces_of, state_of
+from deployments.operate.trials import (
+    Application,
+    TrialStatus,
+    belonging,
+    chosen,
+    lines,
+    namespaces_of,
+    problem_of,
+    state_of,
+)
 
 NAMESPACE = "sparring.cartpole.first"
 REPORT = ReplicaReport(
@@ -33,6 +42,14 @@ def test_an_application_belongs_to_the_trial_that_its_replicas_or_its_config_nam
         Application("other", "RUNNING", "/four", "sparring.cartpole.second"),
     ]
     assert [a.name for a in belonging(NAMESPACE, applications, [Heard(REPORT, 1.0)])] == ["anything", "starting"]
+
+
+def test_stores_that_do_not_answer_yet_are_no_fault_of_a_trial_that_starts() -> None:
+    running, starting = Application("a", "RUNNING", "/"), Application("b", "DEPLOYING", "/b")
+    assert problem_of([running], "timed out") == "its stores cannot be asked: timed out"
+    assert problem_of([running, starting], "no stores") == (
+        "application b is being deployed; its stores do not answer yet"
+    )
 
 
 def test_a_trial_is_shown_with_its_ports_sessions_and_weights() -> None:
