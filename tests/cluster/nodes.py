@@ -38,8 +38,7 @@ class Nodes:
     def start_other(self) -> None:
         """Starts Ray on the other machine, and returns once the head knows it."""
         self.other.revive()
-        start_ray(self.other, "--address", f"{self.head.address}:{GCS_PORT}")
-        wait_until(lambda: self.other.address in alive(), "the other node has joined", JOINED_S)
+        join(self.other, self.head)
 
 
 RAY = (sys.executable, "-m", "ray.scripts.scripts")
@@ -61,23 +60,36 @@ def alive() -> dict[str, str]:
     return {node["NodeManagerAddress"]: node["NodeID"] for node in ray.nodes() if node["Alive"]}
 
 
+def join(machine: Machine, head: Machine) -> None:
+    """Starts Ray on a machine, and returns once the head knows it."""
+    start_ray(machine, "--address", f"{head.address}:{GCS_PORT}")
+    wait_until(lambda: machine.address in alive(), f"{machine.name} has joined", JOINED_S)
+
+
 @contextmanager
-def two_nodes(folder: Path) -> Iterator[Nodes]:
-    """Runs Ray on two machines, with this process's threads on the head's."""
-    with machines("head", "other") as made:
-        head, other = made["head"], made["other"]
+def ray_on(folder: Path, *names: str) -> Iterator[tuple[list[Machine], Cluster]]:
+    """Runs Ray on machines of these names, with this process's threads on the first's, which is the head's."""
+    with machines(*names) as made:
+        head, *others = made.values()
         temporary = ("--temp-dir", f"{folder}/ray", "--include-dashboard=false", f"--port={GCS_PORT}")
         start_ray(head, "--head", *temporary)
         with head.joined():
             ray.init(address=f"{head.address}:{GCS_PORT}", log_to_driver=False)
             try:
                 serve.start(proxy_location="HeadOnly", http_options={"host": head.address, "port": 8000})
-                nodes = Nodes(head, other, Cluster(f"http://{head.address}:8000", Path(os.environ["SPARRING_HOME"])))
-                nodes.start_other()
-                yield nodes
+                for machine in others:
+                    join(machine, head)
+                yield [head, *others], Cluster(f"http://{head.address}:8000", Path(os.environ["SPARRING_HOME"]))
                 serve.shutdown()
             finally:
                 ray.shutdown()
+
+
+@contextmanager
+def two_nodes(folder: Path) -> Iterator[Nodes]:
+    """Runs Ray on two machines."""
+    with ray_on(folder, "head", "other") as ((head, other), cluster):
+        yield Nodes(head, other, cluster)
 
 
 class SpreadService(Service):
