@@ -40,7 +40,8 @@ test: $(STAMP) ## Runs the unit tests, the C++ client, what starts Ray, then the
 	$(call pytest,cluster and not long)
 
 proofs: $(STAMP) ## Learns each game that a proof names until it is solved, then lets each mutant fail.
-	$(call pytest,proof,-n 2 --dist worksteal)
+	$(call pytest,proof and not alone,-n 2 --dist worksteal)
+	$(call pytest,proof and alone)
 	$(call pytest,mutant,-n 2 --dist worksteal)
 
 long: $(STAMP) ## Runs the tests that take too long for each change: floods, other strategies, a Kubernetes cluster's processes.

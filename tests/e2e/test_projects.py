@@ -24,6 +24,7 @@ def test_a_tutorial_does_what_it_says(place: Place, template: str) -> None:
 
 
 @pytest.mark.proof
+@pytest.mark.alone
 @pytest.mark.parametrize("template", ["imitation", "imitation_rl", "league"])
 def test_a_tutorial_reaches_its_goals(place: Place, template: str) -> None:
     follow(place, template)

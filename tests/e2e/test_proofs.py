@@ -9,7 +9,7 @@ from app.models.pool import CLONES, ModelPool
 
 from .commands import BIN, ROOT, Place
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(3600)]
+pytestmark = [pytest.mark.proof, pytest.mark.alone, pytest.mark.timeout(3600)]
 
 
 def launched(place: Place, config: str, *overrides: str) -> dict[str, Any]:

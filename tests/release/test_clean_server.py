@@ -13,6 +13,7 @@ TRAINING_S = 600.0
 
 
 @pytest.mark.proof
+@pytest.mark.alone
 @pytest.mark.timeout(2400)
 def test_a_project_of_the_installed_wheel_trains_to_its_goal(
     archives: tuple[Path, Path], tmp_path_factory: pytest.TempPathFactory

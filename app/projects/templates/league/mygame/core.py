@@ -33,4 +33,4 @@ def play(client: Client, seed: int) -> float:
 if __name__ == "__main__":
     url, games = sys.argv[1], int(sys.argv[2])
     with Client(url, purpose="play") as service:
-        print("mean return", sum(play(service, seed) for seed in range(games)) / games)  # noqa: T201
+        print("mean return", round(sum(play(service, seed) for seed in range(games)) / games, 2))  # noqa: T201
