@@ -30,6 +30,7 @@ def result(command: Command) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.long
 def test_an_interrupted_evolution_has_saved_and_goes_on_to_its_goal(place: Place) -> None:
     command = start(place, "--set=evolution.goal=null", "--set=evolution.max_updates=1000000")
     command.until("updates 2 ")

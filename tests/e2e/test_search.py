@@ -67,6 +67,7 @@ def test_asha_stops_at_least_half_of_the_trials_early_and_finds_the_best(place: 
     assert read(Path(result["best_checkpoint"]))[2] == [result["best_trial"]]
 
 
+@pytest.mark.long
 def test_a_population_larger_than_what_trains_at_once_copies_weights_through_checkpoints(place: Place) -> None:
     population = "search.scheduler={kind: pbt, every_updates: 4, quantile: 0.5}"
     result = ended(start(place, population, "search.trials=4", "search.concurrent=2"))
@@ -78,6 +79,7 @@ def test_a_population_larger_than_what_trains_at_once_copies_weights_through_che
     assert 0.1 <= result["best_values"][RATE] <= 1.0
 
 
+@pytest.mark.long
 def test_a_trial_that_fails_is_told_and_the_others_go_on(place: Place) -> None:
     command = start(place, "search.trials=2", space=f"{RATES}, run.seed: {{kind: grid, values: [1, 13]}}")
     result = ended(command)
