@@ -1,22 +1,16 @@
-"""A real MLflow server in a process of its own, and what arrives there."""
+"""A real MLflow server in a process of its own."""
 
 import os
 import signal
 import socket
-import sqlite3
 import subprocess
 import sys
-import time
 from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
 from app.stores.mlflow_store import tracking_uri
-from train.tracking import Tracker
-
-STEP_S = 0.005
-"""A quick training step: what logging may take of it is 5 %."""
 
 
 @dataclass
@@ -76,17 +70,3 @@ def unstarted(root: Path, host: str = "127.0.0.1", runner: Sequence[str] = ()) -
         if server.process is not None:
             server.signal(signal.SIGKILL)
             server.process.wait(timeout=10)
-
-
-def stored(root: Path, run_id: str) -> list[tuple[str, int, float]]:
-    with closing(sqlite3.connect(root / "mlflow.db")) as connection:
-        query = "select key, step, value from metrics where run_uuid = ? order by step, key"
-        return connection.execute(query, (run_id,)).fetchall()
-
-
-def log(tracker: Tracker, steps: range) -> float:
-    """Logs one value a step and returns the seconds that this took in all."""
-    start_s = time.perf_counter()
-    for step in steps:
-        tracker.log(step, {"x": float(step)}, time_s=1000.0 + step)
-    return time.perf_counter() - start_s

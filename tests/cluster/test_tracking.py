@@ -5,8 +5,9 @@ from pathlib import Path
 import pytest
 
 from app.stores.mlflow_store import prepare, tracking_uri
-from tests.mlflow_server import STEP_S, log, stored, unstarted
+from tests.mlflow_server import unstarted
 from tests.ring.service import wait_until
+from tests.tracked import STEP_S, log, stored
 from train.mlflow_run import TrackedTrial
 from train.tracking import Tracker
 

@@ -1,10 +1,7 @@
 import logging
 import socket
-import sqlite3
 import statistics
 import time
-from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -13,6 +10,7 @@ from mlflow.tracking import MlflowClient
 from app.errors import TrackingError
 from app.stores import mlflow_connection
 from app.stores.mlflow_store import prepare, tracking_uri
+from tests.tracked import log, stored, until
 from train.mlflow_run import TrackedTrial
 from train.tracking import CAPACITY_UPDATES, Tracker
 
@@ -27,27 +25,6 @@ def root(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @pytest.fixture(scope="module")
 def uri(root: Path) -> str:
     return tracking_uri(None, root)
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not true after {timeout_s} s"
-        time.sleep(0.05)
-
-
-def stored(root: Path, run_id: str) -> list[tuple[str, int, float]]:
-    with closing(sqlite3.connect(root / "mlflow.db")) as connection:
-        query = "select key, step, value from metrics where run_uuid = ? order by step, key"
-        return connection.execute(query, (run_id,)).fetchall()
-
-
-def log(tracker: Tracker, steps: range) -> float:
-    """Logs one value a step and returns the seconds that this took in all."""
-    start_s = time.perf_counter()
-    for step in steps:
-        tracker.log(step, {"x": float(step)}, time_s=1000.0 + step)
-    return time.perf_counter() - start_s
 
 
 def test_a_run_holds_the_trials_tags_params_config_and_metrics(uri: str, root: Path) -> None:

@@ -1,5 +1,5 @@
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler
 from pathlib import Path
@@ -10,7 +10,8 @@ from mlflow.tracking import MlflowClient
 
 from app.stores.mlflow_store import ModelRegistry, prepare, tracking_uri
 from tests.http_thread import answering
-from tests.mlflow_server import STEP_S, Server, log, stored, unstarted
+from tests.mlflow_server import Server, unstarted
+from tests.tracked import STEP_S, log, stored, until
 from train.mlflow_run import TrackedTrial
 from train.tracking import Tracker
 
@@ -35,13 +36,6 @@ def server(root: Path) -> Iterator[Server]:
     with unstarted(root) as server:
         server.start()
         yield server
-
-
-def until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
-    deadline = time.monotonic() + timeout_s
-    while not condition():
-        assert time.monotonic() < deadline, f"not true after {timeout_s} s"
-        time.sleep(0.05)
 
 
 def test_a_server_that_starts_late_freezes_and_comes_back_slows_no_step_and_loses_nothing(
