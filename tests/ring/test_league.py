@@ -175,7 +175,7 @@ def test_a_frozen_opponent_answers_with_its_own_weights_whatever_is_published(cl
         assert report.win_rates[at[0]][at[1]] == 1.0
 
 
-def test_a_matchgoes_on_in_another_replica_and_over_the_death_of_the_league(cluster: Cluster) -> None:
+def test_a_match_goes_on_in_another_replica_and_over_the_death_of_the_league(cluster: Cluster) -> None:
     with League(cluster, "moved", *DUELS) as service:
         frozen = service.freeze(service.publish(1))
         service.publish(2)
