@@ -95,7 +95,7 @@ def belonging(namespace: str, applications: Iterable[Application], replicas: Ite
 
 
 def problem_of(applications: Iterable[Application], reason: str) -> str:
-    """Returns what is wrong with a trial whose stores do not answer: nothing where it only starts.
+    """Returns why the stores of a trial do not answer: of one that starts, that it does.
 
     Args:
       applications: The trial's.

@@ -21,7 +21,7 @@ def received(folder: Path, count: int) -> dict[str, object]:
 
     The head is left out: the weights' trainer and store are on it.
     """
-    from app.models.module import build_module, to_arrays  # noqa: PLC0415
+    from app.models.module import to_arrays  # noqa: PLC0415
     from tests.ring.service import wait_until  # noqa: PLC0415
 
     from .nodes import Nodes, SpreadService, ray_on  # noqa: PLC0415  # Ray is imported behind the environment.
@@ -30,19 +30,13 @@ def received(folder: Path, count: int) -> dict[str, object]:
         head, *others = made
         wide = (f"models.main.kwargs.hidden={HIDDEN}", f"actors.main.replicas={REPLICAS * count}")
         with SpreadService(Nodes(head, others[0], cluster), "many", *wide) as service:
-
-            def reports() -> list[tuple[str, str | None]]:
-                heard = [one.report for one in service.trial.metrics.service().replicas]
-                return [(report.host, report.versions.get("main")) for report in heard]
-
-            wait_until(lambda: len(reports()) == REPLICAS * count, "all replicas have told", STARTED_S)
-            model = service.config.models["main"]
-            size = sum(array.nbytes for array in to_arrays(build_module(model.factory, model.kwargs, 3)).values())
+            wait_until(lambda: len(service.versions()) == REPLICAS * count, "all replicas have told", STARTED_S)
+            size = sum(array.nbytes for array in to_arrays(service.module(3)).values())
             before = [machine.received_bytes() for machine in others]
             version = str(service.send(3))
-            wait_until(lambda: {played for _, played in reports()} == {version}, "all play it", STARTED_S)
+            wait_until(lambda: service.plays(version), "all play it", STARTED_S)
             came = [machine.received_bytes() - was for machine, was in zip(others, before, strict=True)]
-            hosts = [host for host, _ in reports()]
+            hosts = [host for host, _ in service.versions()]
             return {"size": size, "received": came, "replicas": [hosts.count(machine.address) for machine in others]}
 
 

@@ -149,6 +149,13 @@ def _end(machine: Machine) -> None:
 
 
 @contextmanager
+def at_home() -> Iterator[None]:
+    """Puts this thread into the network that this process began in, also where a machine's has been joined."""
+    with _in_network(f"/proc/self/fd/{HOME}"):
+        yield
+
+
+@contextmanager
 def _in_network(path: str) -> Iterator[None]:
     libc = ctypes.CDLL(None, use_errno=True)
     with Path(OWN_NETWORK).open("rb") as before, Path(path).open("rb") as wanted:
@@ -166,7 +173,7 @@ def _set(libc: ctypes.CDLL, network: int) -> None:
 
 def _ip(*arguments: str) -> str:
     command = [shutil.which("ip") or "ip", *arguments]
-    with _in_network(f"/proc/self/fd/{HOME}"):
+    with at_home():
         done = subprocess.run(command, capture_output=True, text=True, timeout=IP_S, check=False)
     if done.returncode:
         raise NoNetworksError(f"ip {' '.join(arguments)}: {done.stderr.strip()}")

@@ -3,12 +3,13 @@
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import httpx
+import psutil
 import ray
 from ray import serve
 
@@ -58,6 +59,15 @@ def _options(machine: Machine) -> list[str]:
 def alive() -> dict[str, str]:
     """Returns the ids of live nodes by their address."""
     return {node["NodeManagerAddress"]: node["NodeID"] for node in ray.nodes() if node["Alive"]}
+
+
+def titles(machine: Machine) -> dict[int, str]:
+    """Returns the command lines of what runs on a machine, by process."""
+    found = {}
+    for pid in machine.pids():
+        with suppress(psutil.Error):
+            found[pid] = " ".join(psutil.Process(pid).cmdline())
+    return found
 
 
 def join(machine: Machine, head: Machine) -> None:
@@ -112,6 +122,16 @@ class SpreadService(Service):
         self.url, self.other_url = (f"http://{m.address}:{self.port}" for m in (self.nodes.head, self.nodes.other))
         self.serve_url = f"{self.cluster.serve_url}/{self.trial_name}"
         self.http, self.other_http = (httpx.Client(base_url=url, timeout=30) for url in (self.url, self.other_url))
+
+    def versions(self) -> list[tuple[str, str | None]]:
+        """Returns the host of each replica that has told, and the version that it plays."""
+        heard = [one.report for one in self.trial.metrics.service().replicas]
+        return [(report.host, report.versions.get("main")) for report in heard]
+
+    def plays(self, version: str) -> bool:
+        """Returns whether all replicas have told, and play a version."""
+        played = [one for _, one in self.versions()]
+        return played == [version] * self.config.actors["main"].replicas
 
     def other_status(self) -> dict[str, Any]:
         found: dict[str, Any] = self.other_http.get("/status").json()

@@ -6,7 +6,6 @@ import time
 from functools import partial
 from pathlib import Path
 
-import psutil
 import pytest
 
 from tests.ring.service import playing, wait_until
@@ -14,7 +13,7 @@ from tests.ring.test_league import PONG, READY_S, League, goes_on, trained
 from tests.ring.training import START_S
 from train.checkpoint import Checkpoints
 
-from .nodes import GAME_PORT, Nodes, SpreadService
+from .nodes import GAME_PORT, Nodes, SpreadService, titles
 
 pytestmark = [pytest.mark.cluster, pytest.mark.long, pytest.mark.timeout(600)]
 
@@ -27,8 +26,8 @@ class SpreadLeague(SpreadService, League):
 
 def workers(nodes: Nodes) -> list[int]:
     """Returns the processes of the trainers, on both nodes."""
-    pids = (*nodes.head.pids(), *nodes.other.pids())
-    return [pid for pid in pids if "ray::RayTrainWorker" in " ".join(psutil.Process(pid).cmdline())]
+    running = titles(nodes.head) | titles(nodes.other)
+    return [pid for pid, title in running.items() if "ray::RayTrainWorker" in title]
 
 
 def test_games_that_begin_before_the_service_are_played_and_all_parts_may_die_at_once(

@@ -14,7 +14,7 @@ from tests.ring.live_games import live_games
 from tests.ring.service import wait_until
 
 from .network import Machine
-from .nodes import Nodes, SpreadService
+from .nodes import Nodes, SpreadService, titles
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
@@ -37,15 +37,9 @@ class DeclaredSpread(SpreadService):
 
 def working(machine: Machine) -> set[int]:
     """Returns the processes of Ray's actors and tasks on a machine, but not those that wait for work."""
-    found = set()
-    for pid in machine.pids():
-        try:
-            title = " ".join(psutil.Process(pid).cmdline())
-        except psutil.Error:
-            continue
-        if title.startswith("ray::") and not title.startswith("ray::IDLE"):
-            found.add(pid)
-    return found
+    return {
+        pid for pid, title in titles(machine).items() if title.startswith("ray::") and not title.startswith("ray::IDLE")
+    }
 
 
 def test_a_stopped_service_leaves_no_process_and_no_port_on_either_node(nodes: Nodes) -> None:

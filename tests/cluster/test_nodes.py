@@ -8,7 +8,7 @@ import httpx
 import pytest
 from ray.exceptions import RayError
 
-from app.models.module import build_module, to_arrays
+from app.models.module import to_arrays
 from tests.ring.fleet import COUNTING
 from tests.ring.live_games import live_games
 from tests.ring.service import observation, step, wait_until
@@ -67,17 +67,11 @@ def test_weights_reach_both_nodes_and_travel_to_each_once(nodes: Nodes) -> None:
     wide = ("models.main.kwargs.hidden=1024", "actors.main.replicas=4")
     with SpreadService(nodes, "weights", *wide) as service:
         wait_until(lambda: len(service.trial.directory.replicas()) == 4, "there are four replicas", 60)
-        arrays = to_arrays(build_module(service.config.models["main"].factory, service.config.models["main"].kwargs, 3))
-        size = sum(array.nbytes for array in arrays.values())
+        size = sum(array.nbytes for array in to_arrays(service.module(3)).values())
         assert size > 8e6
         before = nodes.other.received_bytes()
         version = str(service.send(3))
-
-        def all_play_it() -> bool:
-            reports = [heard.report for heard in service.trial.metrics.service().replicas]
-            return len(reports) == 4 and all(report.versions.get("main") == version for report in reports)
-
-        wait_until(all_play_it, "all replicas play it")
+        wait_until(lambda: service.plays(version), "all replicas play it")
         assert 0.9 * size < nodes.other.received_bytes() - before < 1.5 * size
         here, there = (step(client, body=observation()) for client in (service.http, service.other_http))
         assert here.status_code == there.status_code == 200

@@ -4,7 +4,6 @@ import threading
 from collections import Counter
 from contextlib import ExitStack
 
-import psutil
 import pytest
 
 from app.client.simulator import Transport
@@ -28,20 +27,15 @@ GROWTH_MIB_MAX = 10.0
 CUT_S = 2.0
 
 
-def processes(nodes: Nodes) -> list[psutil.Process]:
-    return [psutil.Process(pid) for machine in (nodes.head, nodes.other) for pid in machine.pids()]
-
-
-def plays(service: SpreadService, version: str) -> bool:
-    """Returns whether both replicas play a version."""
-    reports = [heard.report for heard in service.trial.metrics.service().replicas]
-    return len(reports) == 2 and all(report.versions.get("main") == version for report in reports)
+def pids(nodes: Nodes) -> list[int]:
+    """Returns what runs on both machines."""
+    return [*nodes.head.pids(), *nodes.other.pids()]
 
 
 def test_rows_that_nobody_takes_are_dropped_and_counted_and_memory_stays_flat(nodes: Nodes) -> None:
     with SpreadService(nodes, "flooded", *SHARDS) as service:
         version = str(service.send(1))
-        wait_until(lambda: plays(service, version), "both play it")
+        wait_until(lambda: service.plays(version), "both play it")
         buffer = service.trial.buffer("rollouts")
         learner = Learner(buffer, "all")
         with playing(service.url) as near, playing(service.other_url, seed=8) as far:
@@ -51,10 +45,10 @@ def test_rows_that_nobody_takes_are_dropped_and_counted_and_memory_stays_flat(no
 
             played(SETTLED_TICKS)
             learner.next()
-            first, before_mib = buffer.stats(), pss_by_process(processes(nodes))
+            first, before_mib = buffer.stats(), pss_by_process(pids(nodes))
             played(totals(service)["ticks_train"] + TICKS)
             learner.next()
-            last, after_mib = buffer.stats(), pss_by_process(processes(nodes))
+            last, after_mib = buffer.stats(), pss_by_process(pids(nodes))
         buffer.close()
         for core in (near.result(), far.result()):
             assert (core.lost_games, core.errors) == (0, 0), core
@@ -71,7 +65,7 @@ def test_no_row_is_handed_out_twice_when_a_link_is_cut_and_a_replica_is_killed(n
     settings = (*(f"actors.main.{setting}" for setting in often), *SHARDS, *ROOMY)
     with SpreadService(nodes, "recording", *settings) as service, ExitStack() as stack:
         version = str(service.send(1))
-        wait_until(lambda: plays(service, version), "both play it")
+        wait_until(lambda: service.plays(version), "both play it")
         victim = service.other_status()["pid"]
         learner = Learner(service.trial.buffer("rollouts"), "all")
         recorded: Counter[tuple[int, int]] = Counter()

@@ -23,7 +23,7 @@ from app.config.load import load
 from .blocks import SHELL, Fenced, blocks, commands, unknown_names
 from .readme import ROOT
 
-CONFIG = re.compile(r"(?<![\w./-])(?:configs|tests|app|train|docs|deployments)/[\w./-]+\.\w+")
+OWN_FILE = re.compile(r"(?<![\w./-])(?:configs|tests|app|train|docs|deployments)/[\w./-]+\.\w+")
 TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
 FOLDERS = (ROOT, *(ROOT / "app" / "projects" / "templates").iterdir())
 """Where a reader's files are: this project, and those that ``sparring new`` makes."""
@@ -88,7 +88,7 @@ def test_a_command_takes_the_options_that_it_is_given(block: Fenced) -> None:
 @of(*SHELL)
 def test_a_file_of_the_project_that_a_command_names_is_there(block: Fenced) -> None:
     for words in commands(block):
-        for path in CONFIG.findall(" ".join(words)):
+        for path in OWN_FILE.findall(" ".join(words)):
             assert any((folder / path).exists() for folder in FOLDERS) or path in written(block.page), path
 
 

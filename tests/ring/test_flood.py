@@ -46,19 +46,20 @@ def test_memory_stays_flat_drops_are_counted_and_ticks_are_answered(cluster: Clu
         wait_until(lambda: service.trial.metrics.updates_after(2), "the learner goes on")
 
 
-def own() -> list[psutil.Process]:
+def own() -> list[int]:
     """Returns the processes that this one has started."""
-    return psutil.Process().children(recursive=True)
+    return [process.pid for process in psutil.Process().children(recursive=True)]
 
 
-def pss_by_process(processes: Iterable[psutil.Process]) -> dict[tuple[int, str], float]:
+def pss_by_process(pids: Iterable[int]) -> dict[tuple[int, str], float]:
     """Returns the proportional set size of those of some processes that are Ray's, in MiB, by number and name."""
     found: dict[tuple[int, str], float] = {}
-    for process in processes:
+    for pid in pids:
         with contextlib.suppress(psutil.Error, IndexError):
+            process = psutil.Process(pid)
             name = process.cmdline()[0]
             if name.startswith("ray::") and not name.startswith("ray::IDLE"):
-                found[process.pid, name] = process.memory_full_info().pss / 2**20
+                found[pid, name] = process.memory_full_info().pss / 2**20
     return found
 
 

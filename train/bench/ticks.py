@@ -109,7 +109,16 @@ class Ticks:
 
     def _cartpole(self, port: GamePort, mode: Mode, connections: int, sessions: int) -> dict[str, object]:
         self._say(f"CartPole's policy, {mode}, {connections} connections")
-        load = Load(
+        load = self._policy_load(port, mode, connections, sessions)
+        windows = [self._run(self._named(load)) for _ in range(self._plan.windows)]
+        return {"transport": mode, "connections": connections, "sessions": sessions * connections, **told(windows)}
+
+    def _recorded(self, port: GamePort) -> dict[str, object]:
+        load = self._policy_load(port)
+        return recorded_ticks(lambda one: self._run(self._named(one)), load, list(RECORD), self._plan.windows)
+
+    def _policy_load(self, port: GamePort, mode: Mode = Mode.HTTP, connections: int = 8, sessions: int = 1) -> Load:
+        return Load(
             mode,
             port.port,
             connections,
@@ -119,19 +128,6 @@ class Ticks:
             body=CARTPOLE_TICK,
             expect=CARTPOLE_ANSWER,
         )
-        windows = [self._run(self._named(load)) for _ in range(self._plan.windows)]
-        return {"transport": mode, "connections": connections, "sessions": sessions * connections, **told(windows)}
-
-    def _recorded(self, port: GamePort) -> dict[str, object]:
-        load = Load(
-            Mode.HTTP,
-            port.port,
-            seconds=self._plan.seconds,
-            pids=port.pids,
-            body=CARTPOLE_TICK,
-            expect=CARTPOLE_ANSWER,
-        )
-        return recorded_ticks(lambda one: self._run(self._named(one)), load, list(RECORD), self._plan.windows)
 
     def _run(self, load: Load) -> Window:
         self._stopper.check()
