@@ -44,7 +44,7 @@ proofs: $(STAMP) ## Learns each game that a proof names until it is solved, then
 	$(call pytest,proof and alone)
 	$(call pytest,mutant,-n 2 --dist worksteal)
 
-long: $(STAMP) ## Runs the tests that take too long for each change: floods, other strategies, a Kubernetes cluster's processes.
+long: $(STAMP) ## Runs the tests that take too long for each change: floods, other strategies, what the docs measure and learn.
 	$(call pytest,long)
 
 mutants: $(STAMP) ## Learns with one fault put in at a time; each must be noticed.
@@ -69,8 +69,12 @@ gpu-check: $(STAMP) ## Checks what a GPU is asked for, in under ten minutes; wit
 MINUTES ?= 60
 SEED ?= 1
 RESUME ?=
-soak: $(STAMP) ## Plays for an hour (MINUTES=) while faults are made; the report is in build/soak.
-	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) $(RESUME)
+# Its state and reports; what is there already is removed, but with RESUME.
+SOAK_FOLDER ?= build/soak
+
+soak: $(STAMP) ## Plays for an hour (MINUTES=) while faults are made; the report is in build/soak (SOAK_FOLDER=).
+	$(BIN)/python -m tests.soak --minutes $(MINUTES) --seed $(SEED) --folder $(SOAK_FOLDER) $(RESUME)
+
 audit: $(STAMP) ## Checks the files of requirements.lock by their hashes, and asks for known vulnerabilities.
 	$(BIN)/python -m pip install --dry-run --ignore-installed --no-deps --quiet --require-hashes -r requirements.lock
 	test -x build/audit/bin/pip-audit || { $(PYTHON) -m venv build/audit && \

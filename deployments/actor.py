@@ -4,7 +4,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
-from collections.abc import Awaitable
+from collections.abc import Awaitable, Iterator
 from typing import Any, Final
 
 import torch
@@ -79,7 +79,7 @@ class ActorReplica:
         self._name = str(serve.get_replica_context().replica_id.unique_id)
         watch_errors(args.namespace, f"replica {args.actor} {self._name}", args.config.logs)
         SECRETS.hide(args.service.cluster_secret)
-        PROCESS.series_max, self._latencies = args.config.metrics.series_max, args.config.metrics.latencies
+        PROCESS.series_max, self._metrics = args.config.metrics.series_max, args.config.metrics
         trial = Trial(args.namespace)
         self._parts = ReplicaParts(args, trial, remote_models)
         self._tasks: list[asyncio.Task[None]] = []
@@ -140,7 +140,7 @@ class ActorReplica:
         self._plane.table.draining = True
         if self._ports is not None:
             await self._ports.drain()
-        with contextlib.suppress(Exception):  # The stores may be gone already, and with them who would take a game.
+        with _told_alone("games were not handed on, those left end as truncated"):
             async with asyncio.timeout(HAND_OVER_SHARE * self._config.drain_timeout_s):
                 await self._plane.drain()
         if self._ports is not None:
@@ -152,7 +152,7 @@ class ActorReplica:
         for task in self._tasks:
             task.cancel()
         await asyncio.gather(*self._tasks, return_exceptions=True)
-        with contextlib.suppress(Exception):  # As above.
+        with _told_alone("it had no time to send all that it has"):
             async with asyncio.timeout(FLUSH_S):
                 await self._flush()
         self._node_port.give_up()
@@ -166,6 +166,7 @@ class ActorReplica:
             board_timeout_s=config.board_timeout_s,
             snapshot_every_ticks=self._config.snapshot_every_ticks,
         )
+        agents, times = AgentMaker(self._parts), TickTimes(PROCESS) if self._metrics.latencies else None
         return GamePlane(
             trial,
             own,
@@ -174,11 +175,11 @@ class ActorReplica:
             limits,
             purpose,
             self._keeper,
-            AgentMaker(self._parts).make,
+            agents.make,
             lambda: f"{self._name}.{secrets.token_hex(6)}",
             self._overseer.clock,
             self._parts.counts,
-            TickTimes(PROCESS) if self._latencies else None,
+            lambda session: times if self._metrics.timed(agents.player_of(session)) else None,
         )
 
     def _opened_slow_ticks(self) -> SlowTicks | None:
@@ -202,9 +203,23 @@ class ActorReplica:
                 _log.warning("the directory of games does not answer: %s", error)
 
     async def _flush(self) -> None:
-        for pusher in self._parts.pushers.values():
-            await pusher.flush()
-        await self._parts.alarms.flush()
-        await self._parts.reporter.leave()
-        await self._plane.leave()
+        for buffer, pusher in self._parts.pushers.items():
+            with _told_alone(f"not all rows of buffer {buffer} were sent"):
+                await pusher.flush()
+        with _told_alone("not all alarms were sent"):
+            await self._parts.alarms.flush()
+        with _told_alone("its newest counts were not sent"):
+            await self._parts.reporter.leave()
+        with _told_alone("others were not told that it goes"):
+            await self._plane.leave()
         await self._peer_port.close()
+
+
+@contextlib.contextmanager
+def _told_alone(lost: str) -> Iterator[None]:
+    """Tells of what fails at the end of a replica: the stores may be gone already, and the rest is still to be done."""
+    try:
+        yield
+    except Exception as error:  # noqa: BLE001  # Whatever it was, the replica goes.
+        cause = error.exceptions[0] if isinstance(error, ExceptionGroup) else error
+        _log.warning("%s: %s: %s", lost, type(cause).__name__, cause)

@@ -61,7 +61,7 @@ class AgentMaker:
         Raises:
           BadRequestError: No agent of that name plays here.
         """
-        name = agent_of(session) or self._players[0]
+        name = self.player_of(session)
         if name not in self._players:
             raise BadRequestError(f"session {session!r} names agent {name!r}; here play {', '.join(self._players)}")
         player = self._seated(name, session, purpose, board)
@@ -74,6 +74,10 @@ class AgentMaker:
             for observer in self._observers
         ]
         return Observed(player, observers, session, self._parts.counts)
+
+    def player_of(self, session: SessionId) -> str:
+        """Returns the agent that a session's id names, or the actor's first."""
+        return agent_of(session) or self._players[0]
 
     def _seated(self, name: str, session: SessionId, purpose: Purpose, board: Board) -> SessionAgent:
         """Returns who answers a session: the agent that it names, or in a league's game whoever sits on its seat."""

@@ -185,7 +185,8 @@ def _bind_model(prepared: Prepared, name: str) -> Application:
     deployment = deploy(ModelReplica).options(name=f"model-{name}", **model_options(model))
     info = prepared.trial.directory.info()
     local = all(is_loopback(actor.host) for actor in prepared.config.actors.values())
-    place = ModelPlace(info.home, info.cluster_secret, local, prepared.config.logs, prepared.config.metrics.latencies)
+    latencies = prepared.config.metrics.timed(name)
+    place = ModelPlace(info.home, info.cluster_secret, local, prepared.config.logs, latencies)
     return deployment.bind(model, name, prepared.trial.namespace, run.seed, prepared.first[name], place)
 
 

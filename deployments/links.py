@@ -1,13 +1,13 @@
 """Kept connections to the other replicas: one link for steps, and HTTP for the rest."""
 
 import asyncio
-import errno
 from collections.abc import Mapping
 from functools import partial
 from typing import Final
 
 from app.client.connection import HttpConnection
 from app.client.kept import ConnectionLostError
+from app.client.reach import Reach, reach_of
 from app.client.reply import Reply
 from app.sessions.directory import Replica
 from app.sessions.shared_tasks import SharedTasks
@@ -27,8 +27,6 @@ PROBE_PAUSE_S: Final = 0.05
 """Pause between two of them."""
 PROBE_TIMEOUT_S: Final = 1.0
 """Longest wait for the answer to one."""
-UNREACHED: Final = (errno.EHOSTUNREACH, errno.ENETUNREACH, errno.ETIMEDOUT, errno.EHOSTDOWN)
-"""What a system says where no machine answers."""
 UNHEARD_MS: Final = 2_000
 """Milliseconds for which the other machine's kernel may leave bytes of a link unacknowledged: beyond it is gone, or the
 way to it is cut. A process that stands still has a kernel that goes on."""
@@ -160,7 +158,8 @@ class Links:
 
 
 def _raise_if_gone(replica: Replica, error: ConnectionLostError) -> None:
-    if isinstance(error.__cause__, ConnectionRefusedError):
+    reached = reach_of(error)
+    if reached is Reach.REFUSED:
         raise ReplicaGoneError(f"replica {replica.name} is gone") from error
-    if isinstance(error.__cause__, TimeoutError) or getattr(error.__cause__, "errno", None) in UNREACHED:
+    if reached is Reach.SILENT:
         raise ReplicaSilentError(f"nobody answers at {replica.host} for replica {replica.name}", sent=False) from error

@@ -9,8 +9,7 @@ from typing import TYPE_CHECKING
 
 from ray.exceptions import RayError
 
-from app.client.connection import HttpConnection
-from app.client.kept import ConnectionLostError
+from app.client.reach import Reach, reach
 from app.errors import OverloadedError
 from app.sessions.directory import LEASE_S, Replica
 from app.sessions.placement import better_place
@@ -126,15 +125,16 @@ class Members:
         if not self.lapsed():
             return
         begun_s = now_s()
-        if not await _reached(*self._node):
+        if await reach(*self._node, REACH_TIMEOUT_S) is not Reach.ACCEPTED:
             raise OverloadedError("this replica is cut off from the directory: another may have its games by now")
         self._held_until_s = begun_s + LEASE_S
 
     async def _report(self) -> Membership:
         begun_s = now_s()
         found = await self.directory.report(self.own, self._table.games.playing, self._table.draining)
-        self.replicas = {replica.name: replica for replica in found.replicas}
-        self._games = dict(found.games)
+        if self._directory_name in {"", found.directory}:  # One that began anew has still to be told who is there.
+            self.replicas = {replica.name: replica for replica in found.replicas}
+            self._games = dict(found.games)
         self._node = found.node
         near = self.own.host == found.node[0] or self.own.host.startswith("127.")
         if near or found.known:
@@ -146,7 +146,8 @@ class Members:
 
         What another holds by now is dropped.
         """
-        for game_id in await self.directory.join(self.own, self._port, self._held()):
+        others = list(self.replicas.values())
+        for game_id in await self.directory.join(self.own, self._port, self._held(), others):
             game = self._table.games.get(game_id)
             if game is not None:
                 _log.error("game %r is held by another replica by now; it ends here", game_id)
@@ -159,13 +160,3 @@ class Members:
 def now_s() -> float:
     """Returns seconds that never go back."""
     return time.monotonic()
-
-
-async def _reached(host: str, port: int) -> bool:
-    """Returns whether somebody accepts connections there."""
-    try:
-        connection = await HttpConnection.open(host, port, timeout_s=REACH_TIMEOUT_S)
-    except ConnectionLostError:
-        return False
-    await connection.close()
-    return True

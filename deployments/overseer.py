@@ -13,7 +13,7 @@ from app.sessions.listing import SessionList
 from app.wire.http import HttpReply, HttpRequest
 from deployments.admin import Admin
 from deployments.keys import DoorKeeper
-from deployments.node import NodePeers
+from deployments.others import Others
 from deployments.plane import GamePlane
 from deployments.record_pages import RecordPages
 from deployments.replica_parts import ReplicaParts
@@ -88,7 +88,7 @@ class Overseer:
         def known() -> Iterable[Replica]:
             return watched.plane.members.replicas.values()
 
-        peers = NodePeers(known, own, secret)
+        peers = Others(known, own, secret)
         address = f"{own.host}:{port}"
         recordings = RecordPages(watched.parts.recorders)
         pages = watched.parts.pages()

@@ -10,7 +10,7 @@ from app.sessions.ids import game_of
 from app.sessions.limits import Limits
 from app.sessions.roles import MakeAgent
 from app.sessions.table import SessionTable
-from app.sessions.times import TickTimes
+from app.sessions.times import TimesOf
 from app.stores.trial import Trial
 from app.types import Purpose, SessionId, StepKind
 from app.wire.http import HttpReply, HttpRequest
@@ -46,7 +46,7 @@ class GamePlane:
         mint: Callable[[], SessionId],
         clock: Callable[[], float],
         counts: Counter[str],
-        times: TickTimes | None = None,
+        times: TimesOf | None = None,
     ) -> None:
         """Makes the plane of one replica, which joins the others with ``join``.
 
@@ -62,7 +62,7 @@ class GamePlane:
           mint: Returns an id that nobody has.
           clock: Returns seconds that never go back.
           counts: Where everything is counted.
-          times: Takes how long ticks wait and last; None measures nothing.
+          times: Returns what takes how long the ticks of a session wait and last; None measures nothing.
         """
         self._secret = secret
         self._counts = counts

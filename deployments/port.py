@@ -68,8 +68,13 @@ class PortGuard:
         return True
 
 
-def probe(host: str, port: int) -> None:
+def probe(host: str, port: int, what_to_do: str = WHAT_TO_DO) -> None:
     """Does nothing where the port is free.
+
+    Args:
+      host: Address to listen on.
+      port: Port; 0 is always free.
+      what_to_do: How whoever reads the error gets another one.
 
     Raises:
       PortInUseError: Somebody listens on it, or it may not be used.
@@ -80,7 +85,7 @@ def probe(host: str, port: int) -> None:
             attempt.bind((host, port))
             attempt.listen(1)
         except OSError as error:
-            raise PortInUseError(f"port {port} on {host} cannot be used: {error.strerror}; {WHAT_TO_DO}") from error
+            raise PortInUseError(f"port {port} on {host} cannot be used: {error.strerror}; {what_to_do}") from error
 
 
 def holder(host: str, port: int) -> str | None:

@@ -121,7 +121,7 @@ class ReplicaModels:
 
     def _times(self, name: str) -> ModelTimes | None:
         """Returns what takes a model's times; None where nobody wants them."""
-        return ModelTimes(PROCESS, name) if self._args.config.metrics.latencies else None
+        return ModelTimes(PROCESS, name) if self._args.config.metrics.timed(name) else None
 
     def _asked_here(self, name: str, remote_models: dict[str, DeploymentHandle[Any]]) -> bool:
         """Returns whether frozen versions of a model answer in this process, though the newest one does not."""

@@ -1,5 +1,7 @@
 """Serve's own port: its requests and replies as those of the game port."""
 
+from urllib.parse import quote
+
 from starlette.requests import Request
 from starlette.responses import Response
 
@@ -19,7 +21,7 @@ async def read_request(request: Request, max_body_bytes: int) -> HttpRequest:
     path = str(request.scope["path"]).removeprefix(request.scope.get("root_path", ""))
     return HttpRequest(
         method=request.method.encode(),
-        path=path or "/",
+        path=quote(path) or "/",  # Serve has decoded it, and a session's id may hold a percent sign.
         fields={name.lower().replace("_", "-"): value for name, value in fields.items()},
         body=await _body(request, max_body_bytes),
         keep_alive=True,

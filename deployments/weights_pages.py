@@ -8,7 +8,7 @@ from typing import Any, Final, Protocol
 import orjson
 
 from app.errors import BadRequestError, BodyTooLargeError, ModelMismatchError, NotFoundError
-from app.stores.weights import KeptVersion
+from app.stores.weight_shelf import KeptVersion
 from app.stores.weights_format import WeightsFile
 from app.types import Arrays, Version
 from app.wire.http import BYTES, JSON, NOT_MODIFIED, BodyStream, HttpReply, HttpRequest

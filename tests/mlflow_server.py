@@ -2,7 +2,6 @@
 
 import os
 import signal
-import socket
 import subprocess
 import sys
 from collections.abc import Iterator, Sequence
@@ -11,6 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from app.stores.mlflow_store import tracking_uri
+from deployments.port import free_port
 
 
 @dataclass
@@ -61,9 +61,7 @@ def unstarted(root: Path, host: str = "127.0.0.1", runner: Sequence[str] = ()) -
       host: Its address.
       runner: See ``Server``.
     """
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        server = Server(root, probe.getsockname()[1], host, runner)
+    server = Server(root, free_port(), host, runner)
     try:
         yield server
     finally:

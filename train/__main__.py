@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Final
 
 import ray
+from ray.exceptions import RayError
 from rich.console import Console
 from rich.markup import escape
 
@@ -24,6 +25,7 @@ from app.logs.setting_up import set_up_logs
 from app.models.checkpoints import LATEST
 from app.stores.error_forwarder import tell
 from app.stores.names import namespace_of
+from app.stores.refusal import refusal
 from app.stores.trial import Trial
 from train.session import TrainingSession
 
@@ -97,11 +99,14 @@ def connect() -> None:
     """Joins the running cluster.
 
     Raises:
-      ServiceNotFoundError: There is none.
+      ServiceNotFoundError: There is none, or it does not let us in.
     """
     try:
         ray.init(address="auto", log_to_driver=True)
-    except ConnectionError as error:
+    except (ConnectionError, RayError) as error:
+        refused = refusal(error)
+        if refused is not None:
+            raise ServiceNotFoundError(refused) from error
         raise ServiceNotFoundError(
             "no Ray cluster runs here; start one with 'ray start --head' and the service with 'serve run "
             "serve_config.yaml', then train with 'ray job submit --working-dir . -- python -m train --config FILE'"

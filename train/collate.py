@@ -16,7 +16,7 @@ from torch import Tensor
 from app.replay.supply import Parts, joined, padding
 from app.stores.buffer import Buffer
 from app.stores.buffer_settings import BatchLayout
-from app.stores.buffer_store import numbered
+from app.stores.buffer_store import EMPTY_ROUND, numbered
 from app.stores.dealer import EMPTY, Ticket
 from app.types import Rows
 
@@ -67,7 +67,10 @@ class Collate(NumpyBatchCollateFn):
             return [owned(batch)]
         tickets = tickets_of(batch)
         parts = _fetched(self._buffer, self._layout, tickets)
-        return [tensors(part, ticket.batch) for ticket, part in zip(tickets, parts, strict=True)]
+        return [
+            tensors(part, ticket.batch, empty=ticket.shard == EMPTY)
+            for ticket, part in zip(tickets, parts, strict=True)
+        ]
 
 
 def owned(batch: Rows) -> dict[str, Tensor]:
@@ -75,11 +78,11 @@ def owned(batch: Rows) -> dict[str, Tensor]:
     return {name: torch.from_numpy(column.copy()) for name, column in batch.items()}
 
 
-def tensors(parts: Parts, batch: int) -> dict[str, Tensor]:
-    """Returns pieces as one batch with its number in each row; each column is copied once."""
+def tensors(parts: Parts, batch: int, *, empty: bool = False) -> dict[str, Tensor]:
+    """Returns pieces as one batch, as ``numbered`` does; each column is copied once."""
     rows = sum(len(next(iter(part.values()))) for part in parts)
     whole = {name: _joined_tensor([part[name] for part in parts], rows) for name in parts[0]}
-    return whole | {"batch": torch.full((rows,), batch, dtype=torch.int64)}
+    return whole | {"batch": torch.full((rows,), batch, dtype=torch.int64), EMPTY_ROUND: torch.full((rows,), empty)}
 
 
 def _joined_tensor(columns: list[NDArray[Any]], rows: int) -> Tensor:

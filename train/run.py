@@ -19,6 +19,7 @@ from app.stores.trial import Trial
 from train.adversaries import check_adversaries
 from train.beginning import move_aside, plan
 from train.data import OwnStreams
+from train.ending import AGAIN_S, Ending
 from train.env import missing_env, spare_watcher
 from train.inputs import open_input
 from train.loop import run_worker
@@ -57,6 +58,7 @@ class TrainingRun:
         self.inputs = tuple(open_input(config, trainer, at, trial, spec) for at in range(len(inputs)))
         for wanted in self.inputs:
             wanted.check()
+        self._ending = Ending(self.inputs)
         check_adversaries(config, config.trainers[trainer], spec)
         self._config = located(config, Path.cwd())  # Workers run in other folders.
         self._trial = trial
@@ -85,8 +87,7 @@ class TrainingRun:
 
     def stop(self) -> None:
         """Ends the streams; the trainer saves and returns."""
-        for wanted in self.inputs:
-            wanted.close()
+        self._ending.ask()
 
     def gauges(self) -> dict[str, float]:
         """Returns what the inputs tell of themselves between updates; of several, in front the input's name."""
@@ -102,15 +103,21 @@ class TrainingRun:
 
     def wait(self, timeout_s: float) -> None:
         """Waits for the end, however it comes."""
-        self._thread.join(timeout_s)
+        end_s = time.monotonic() + timeout_s
+        while self._thread.is_alive():
+            self._ending.ask_again()
+            left_s = end_s - time.monotonic()
+            if left_s <= 0:
+                return
+            self._thread.join(min(left_s, AGAIN_S))
 
-    def join(self, timeout_s: float | None = None) -> bool:
+    def join(self, timeout_s: float) -> bool:
         """Waits for the end and returns whether it came.
 
         Raises:
           TrainingError: Training failed; the message is the failed worker's, or that of the check that ended it.
         """
-        self._thread.join(timeout_s)
+        self.wait(timeout_s)
         if self._thread.is_alive():
             self._heed_alarms()
             return False

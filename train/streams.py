@@ -13,6 +13,7 @@ from torch import Tensor
 from app.config.training import Mixing
 from app.errors import SparringError
 from app.replay.mixture import Mixture
+from app.stores.buffer_store import EMPTY_ROUND
 from app.types import RowKind
 from train.bookmarks import bookmark_in, needed, place_of
 from train.inputs import Input
@@ -173,7 +174,7 @@ class Streams:
         if batch is None:
             self._ended.add(at)
             return None
-        starving = self._inputs[at].live and not bool((batch["weight"] > 0).any())
+        starving = self._inputs[at].live and bool(batch[EMPTY_ROUND][0])
         arrived = Arrived(at, batch, time.monotonic() - asked_s, starving)
         self._check_whole(arrived)
         self._newest[at], self._positions[self._inputs[at].name] = arrived.batch_id, bookmark_in(batch)

@@ -26,6 +26,9 @@ class Reference:
     target: str
     """Section that the name is looked up in."""
 
+    beside: str | None = None
+    """Section that has the name where the target has not."""
+
     modes: tuple[Mode, ...] = _MODES
     """Modes in which the named component must exist where its holder does."""
 
@@ -41,6 +44,7 @@ REFERENCES = (
     Reference("sources", ("held_out_source",), "sources"),
     Reference("checks", ("*", "model"), "models", modes=()),  # Checks are one section.
     Reference("checks", ("*", "reference"), "sources", modes=()),
+    Reference("metrics", ("*",), "agents", beside="models", modes=()),  # Metrics are one section.
     Reference("league", ("*", "trainer"), "trainers", modes=()),  # A league is one section.
     Reference("league", ("*", "agent"), "agents", modes=()),
     Reference("launch", ("seats", "*", "*"), "agents", modes=()),  # A launch is no component of any mode.
@@ -60,6 +64,8 @@ def reference_problems(tree: Tree) -> Problems:
         targets = tree.get(reference.target, {})
         if not isinstance(targets, dict):
             continue
+        if reference.beside is not None:
+            targets = {**_mapping(tree.get(reference.beside)), **targets}
         for name, holder in _mapping(tree.get(reference.section)).items():
             for path, used in _names(holder, reference.key, f"{reference.section}.{name}"):
                 message = _dangling(reference, targets, used) or _absent(reference, targets, holder, used)
@@ -86,7 +92,8 @@ def _names(node: object, keys: Sequence[str], path: str) -> Iterator[tuple[str, 
 def _dangling(reference: Reference, targets: Mapping[str, object], used: str) -> str:
     if used in targets:
         return ""
-    kind, names = reference.target.removesuffix("s"), [str(name) for name in targets]
+    kind = " or ".join(section.removesuffix("s") for section in (reference.target, reference.beside) if section)
+    names = [str(name) for name in targets]
     close = get_close_matches(used, names, n=1)
     hint = f", did you mean {close[0]!r}?" if close else ""
     return f"no {kind} named {used!r}; there are: {', '.join(names) or 'none'}{hint}"

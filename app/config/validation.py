@@ -1,6 +1,6 @@
 """Pydantic's errors in our words."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from difflib import get_close_matches
 from types import UnionType
 from typing import Annotated, Union, get_args, get_origin
@@ -38,7 +38,12 @@ def schema_problems(
         if not _is_echo(details):
             path, schemas = _locate(details, root)
             messages.setdefault(path, []).append(_message(details, schemas, show))
-    return {path: _alternatives(found) for path, found in messages.items()}
+    return {path: _alternatives(found) for path, found in messages.items() if not _below_it(path, messages)}
+
+
+def _below_it(path: str, messages: Iterable[str]) -> bool:
+    """Returns whether parts of a value are wrong; then it may fit one member of a union, whatever others say of it."""
+    return any(other.startswith(f"{path}.") for other in messages)
 
 
 def _is_echo(details: ErrorDetails) -> bool:
@@ -74,8 +79,8 @@ def _unknown_key(key: str, schemas: Sequence[object]) -> str:
 
 def _allowed(details: ErrorDetails) -> str:
     match details["type"]:
-        case "model_type" | "dict_type":
-            return "a mapping"
+        case "model_type" | "dict_type" | "tuple_type" | "list_type" as kind:
+            return "a mapping" if kind in {"model_type", "dict_type"} else "a list"
         case "union_tag_invalid":
             return f"{details['ctx']['discriminator']} is one of {details['ctx']['expected_tags']}"
         case "union_tag_not_found":
@@ -86,7 +91,7 @@ def _allowed(details: ErrorDetails) -> str:
             bound, length = ("least", "min_length") if kind == "too_short" else ("most", "max_length")
             return f"a list of at {bound} {details['ctx'][length]}"
     _, should, rule = details["msg"].partition(" should ")
-    return rule.removeprefix("be ").partition(", unable to parse")[0] if should else details["msg"]
+    return rule.removeprefix("be ").partition(", unable to ")[0] if should else details["msg"]
 
 
 def _locate(details: ErrorDetails, root: type[BaseModel]) -> tuple[str, list[object]]:

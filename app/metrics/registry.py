@@ -54,7 +54,8 @@ class Registry:
 
     @property
     def dropped(self) -> int:
-        """Returns the values of refused series."""
+        """Returns the number of values of refused series."""
+        self._refused.reduce()
         return self._refused.dropped
 
     def __len__(self) -> int:

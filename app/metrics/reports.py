@@ -81,7 +81,7 @@ class ReplicaReport:
 
 @dataclass(frozen=True, slots=True)
 class NodeReport:
-    """The replicas of one node."""
+    """Several replicas: those of one node, or of all."""
 
     replicas: Sequence[ReplicaReport]
     silent: Sequence[str] = ()

@@ -1,7 +1,9 @@
-"""One series of a process: values go in one by one at the cost of a list, and come out reduced."""
+"""One series of a process: values go in one by one at the cost of an array, and come out reduced."""
 
 import logging
+import math
 import threading
+from array import array
 from collections.abc import Callable, Sequence
 from typing import Final, NamedTuple, TypeVar
 
@@ -27,7 +29,7 @@ class Part(NamedTuple):
 class Series:
     """One metric with one set of labels; ``add`` is what the way of a tick may call."""
 
-    __slots__ = ("_growth", "_lock", "_pending", "_risen", "_told", "labels", "metric", "whole")
+    __slots__ = ("_growth", "_lock", "_risen", "_told", "labels", "metric", "pending", "whole")
 
     def __init__(self, metric: Metric, labels: Labels) -> None:
         self.metric = metric
@@ -35,21 +37,29 @@ class Series:
         self.whole = Summary(metric.ranked())
         """What was reduced since the start."""
         self._growth = Summary(metric.ranked())
-        self._pending: list[float] = []
+        self.pending = array("d")
+        """What has come since it was reduced; always this object, so that its ``append`` may be bound."""
         self._lock = threading.Lock()
         self._told = False
         self._risen = 0.0
 
     def add(self, value: float) -> None:
-        """Takes a value: how much a counter grows, how a gauge stands, or one more of a distribution; any thread."""
-        self._pending.append(value)
-        if len(self._pending) >= PENDING_MAX:
+        """Takes a value: how much a counter grows, how a gauge stands, or one more of a distribution; any thread.
+
+        Raises:
+          TypeError: It is no number.
+        """
+        try:
+            self.pending.append(value)
+        except OverflowError:  # A whole number that no float holds; it is counted as not finite.
+            self.pending.append(math.inf if value > 0 else -math.inf)
+        if len(self.pending) >= PENDING_MAX:
             self.reduce()
 
     def extend(self, values: Sequence[float]) -> None:
         """Takes several values at once, as ``add`` each."""
-        self._pending.extend(values)
-        if len(self._pending) >= PENDING_MAX:
+        self.pending.extend(values)
+        if len(self.pending) >= PENDING_MAX:
             self.reduce()
 
     def rise_to(self, total: float) -> None:
@@ -62,10 +72,10 @@ class Series:
     def reduce(self) -> None:
         """Reduces what has come; what is not finite is counted, and told once by name."""
         with self._lock:
-            values = self._pending[:]  # Others may go on adding: only what is read is taken away.
+            values = self.pending[:]  # Others may go on adding: only what is read is taken away.
             if not values:
                 return
-            del self._pending[: len(values)]
+            del self.pending[: len(values)]
             found = Summary(self.metric.ranked())
             found.add(values)
             self.whole.merge(found)
@@ -116,6 +126,13 @@ class RefusedSeries(Series):
     def extend(self, values: Sequence[float]) -> None:
         """Counts values."""
         self.dropped += len(values)
+
+    def reduce(self) -> None:
+        """Counts the values of those who have bound ``pending``."""
+        with self._lock:
+            taken = len(self.pending)
+            del self.pending[:taken]
+            self.dropped += taken
 
 
 def shown(name: str, labels: Labels) -> str:

@@ -2,11 +2,13 @@
 
 import math
 import sys
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any, Final
 
 import numpy as np
 from datasketches import kll_doubles_sketch
+from numpy.typing import NDArray
 
 EXACT_MAX: Final = 128
 """Values that are kept as they are: their quantiles are exact, and most series of a short window have fewer."""
@@ -49,21 +51,31 @@ class Summary:
     def add(self, values: Sequence[float]) -> None:
         """Takes values, oldest first."""
         if len(values) < _BULK:
-            finite = [float(value) for value in values if -LARGEST <= value <= LARGEST]
+            self._add_few([float(value) for value in values if -LARGEST <= value <= LARGEST], len(values))
         else:
             array = np.asarray(values, np.float64)
-            finite = array[np.abs(array) <= LARGEST].tolist()  # Comparing with NaN is false.
-        self.not_finite += len(values) - len(finite)
+            self._add_many(array[np.abs(array) <= LARGEST], len(values))  # Comparing with NaN is false.
+
+    def _add_few(self, finite: list[float], given: int) -> None:
+        self.not_finite += given - len(finite)
         if not finite:
             return
-        self.count += len(finite)
-        self._take_sum(math.fsum(finite))
-        self.min = min(self.min, *finite)
-        self.max = max(self.max, *finite)
-        self.last = finite[-1]
+        self._take(len(finite), math.fsum(finite), min(finite), max(finite), finite[-1])
         if self.bounds:
-            for bucket, found in enumerate(self._sorted_in(finite)):
-                self.buckets[bucket] += found
+            for value in finite:
+                self.buckets[bisect_left(self.bounds, value)] += 1
+        if self.bounds is not None:
+            self._rank(finite)
+
+    def _add_many(self, finite: NDArray[np.float64], given: int) -> None:
+        self.not_finite += given - len(finite)
+        if not len(finite):
+            return
+        self._take(len(finite), float(finite.sum()), float(finite.min()), float(finite.max()), float(finite[-1]))
+        if self.bounds:
+            at = np.searchsorted(np.asarray(self.bounds), finite, side="left")
+            found = np.bincount(at, minlength=len(self.buckets)).tolist()
+            self.buckets = [old + new for old, new in zip(self.buckets, found, strict=True)]
         if self.bounds is not None:
             self._rank(finite)
 
@@ -80,9 +92,7 @@ class Summary:
         self.not_finite += other.not_finite
         if not other.count:
             return
-        self.count += other.count
-        self._take_sum(other.sum)
-        self.min, self.max, self.last = min(self.min, other.min), max(self.max, other.max), other.last
+        self._take(other.count, other.sum, other.min, other.max, other.last)
         self.buckets = [mine + theirs for mine, theirs in zip(self.buckets, other.buckets, strict=True)]
         if other._sketch is None:
             self._rank(other._values)
@@ -128,18 +138,16 @@ class Summary:
         held = self.count, self.sum, self.min, self.max, self.last, self.not_finite, self.buckets, self._values
         return _restored, (self.bounds, held, sketch)
 
-    def _take_sum(self, more: float) -> None:
-        total = self.sum + more
+    def _take(self, count: int, total_more: float, smallest: float, largest: float, last: float) -> None:
+        self.count += count
+        self.min, self.max, self.last = min(self.min, smallest), max(self.max, largest), last
+        total = self.sum + total_more
         self.sum = total if math.isfinite(total) else math.copysign(sys.float_info.max, total)
 
-    def _sorted_in(self, finite: Sequence[float]) -> list[int]:
-        at = np.searchsorted(np.asarray(self.bounds), finite, side="left")
-        return [int(found) for found in np.bincount(at, minlength=len(self.buckets))]
-
-    def _rank(self, finite: Sequence[float]) -> None:
+    def _rank(self, finite: Sequence[float] | NDArray[np.float64]) -> None:
         if self._sketch is None and len(self._values) + len(finite) <= EXACT_MAX:
-            self._values += finite
-        elif finite:
+            self._values += [float(value) for value in finite]
+        elif len(finite):
             self._sketched().update(np.asarray(finite, np.float64))
 
     def _sketched(self) -> kll_doubles_sketch:

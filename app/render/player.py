@@ -62,13 +62,13 @@ def _digest(script: str) -> str:
 @lru_cache(1)
 def _script() -> str:
     web = files("app.render") / "web"
-    return (web / "vendor" / "uPlot.iife.min.js").read_text() + "\n" + (web / "player.js").read_text()
+    return (web / "vendor" / "uplot-1.6.32.js").read_text() + "\n" + (web / "player.js").read_text()
 
 
 @lru_cache(1)
 def _style() -> str:
     web = files("app.render") / "web"
-    return (web / "vendor" / "uPlot.min.css").read_text() + "\n" + (web / "player.css").read_text()
+    return (web / "vendor" / "uplot-1.6.32.css").read_text() + "\n" + (web / "player.css").read_text()
 
 
 @lru_cache(1)

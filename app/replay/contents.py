@@ -10,9 +10,10 @@ from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.held import Held
 from app.replay.max_age import MaxAge
 from app.replay.reuse import occurrences
+from app.replay.rows import Columns
 from app.replay.sample import Keys
 from app.replay.selectors import Draw, Remover, Sampler, Selector
-from app.replay.storage import Columns, Storage
+from app.replay.storage import Storage
 from app.replay.table_stats import Removal
 from app.types import Arrays, Rows, Version
 

@@ -4,7 +4,7 @@ from typing import Final
 
 import numpy as np
 
-from app.replay.storage import Columns
+from app.replay.rows import Columns
 from app.replay.trajectories import STATE_PARTS, last_rows, part_of
 from app.types import RowKind, Rows
 

@@ -1,5 +1,7 @@
 """The columns that trajectories travel in: one layout from the actor to the learner."""
 
+from collections.abc import Mapping
+
 import numpy as np
 
 from app.models.columns import mask_columns, target_columns
@@ -7,6 +9,9 @@ from app.models.distributions.distribution import Distribution
 from app.models.spec import ArraySpec, ModelSpec
 from app.nested import Structure
 from app.types import RowKind, Rows
+
+Columns = Mapping[str, tuple[np.dtype[np.generic], tuple[int, ...]]]
+"""Dtype and shape of one row in each column."""
 
 
 def row_dtypes(spec: ModelSpec) -> dict[str, tuple[np.dtype[np.generic], tuple[int, ...]]]:
@@ -44,6 +49,21 @@ def empty_batch(spec: ModelSpec, rows: int) -> Rows:
     for name in mask_columns(spec):
         batch[name][:] = 1
     return batch
+
+
+def check_columns(rows: Rows, columns: Columns) -> int:
+    """Returns the number of rows.
+
+    Raises:
+      ValueError: Their columns are others, or differ in length, dtype or shape.
+    """
+    if rows.keys() != columns.keys():
+        raise ValueError(f"rows have the columns {', '.join(sorted(rows))}; allowed are {', '.join(sorted(columns))}")
+    for name, (dtype, shape) in columns.items():
+        got = rows[name]
+        if got.dtype != dtype or got.shape[1:] != shape:
+            raise ValueError(f"column {name!r} has rows of {got.dtype} {got.shape[1:]}, allowed are {dtype} {shape}")
+    return count(rows)
 
 
 def count(rows: Rows) -> int:

@@ -6,7 +6,7 @@ from typing import Final
 import numpy as np
 from numpy.typing import NDArray
 
-from app.replay.storage import Columns
+from app.replay.rows import Columns
 from app.replay.trajectories import last_rows, part_of
 from app.types import RowKind, Rows
 

@@ -1,15 +1,10 @@
 """Columns of a fixed number of slots, written and read many at once."""
 
-from collections.abc import Mapping
-
 import numpy as np
 from numpy.typing import NDArray
 
-from app.replay.rows import count
+from app.replay.rows import Columns, check_columns
 from app.types import Rows
-
-Columns = Mapping[str, tuple[np.dtype[np.generic], tuple[int, ...]]]
-"""Dtype and shape of one item in each column."""
 
 
 class Storage:
@@ -23,6 +18,7 @@ class Storage:
         """
         if not columns or capacity_rows < 1:
             raise ValueError(f"storage needs a column and a row, got {len(columns)} columns and {capacity_rows} rows")
+        self._columns = columns
         self._arrays: Rows = {
             name: np.zeros((capacity_rows, *shape), dtype) for name, (dtype, shape) in columns.items()
         }
@@ -43,16 +39,7 @@ class Storage:
         Raises:
           ValueError: The columns are not those of the storage, or differ in length, dtype or shape.
         """
-        if rows.keys() != self._arrays.keys():
-            raise ValueError(f"rows have the columns {sorted(rows)}, the storage has {sorted(self._arrays)}")
-        for name, array in self._arrays.items():
-            got = rows[name]
-            if got.dtype != array.dtype or got.shape[1:] != array.shape[1:]:
-                raise ValueError(
-                    f"column {name!r} has rows of {got.dtype} {got.shape[1:]}, "
-                    f"the storage takes {array.dtype} {array.shape[1:]}"
-                )
-        return count(rows)
+        return check_columns(rows, self._columns)
 
     def write(self, slots: NDArray[np.integer], rows: Rows) -> None:
         """Writes rows that were checked into distinct slots, [N]."""

@@ -8,8 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
+from app.replay.rows import Columns
 from app.replay.sample import Keys
-from app.replay.storage import Columns
 from app.replay.table_stats import TableStats
 from app.replay.trajectories import part_of
 from app.types import RowKind, Rows, Version

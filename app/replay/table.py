@@ -9,9 +9,9 @@ from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.contents import Contents
 from app.replay.limiter import Counts, Limiter, TableShape
 from app.replay.max_age import VERSION_COLUMNS, MaxAge
+from app.replay.rows import Columns
 from app.replay.sample import Keys, Sample
 from app.replay.selectors import Remover, Sampler
-from app.replay.storage import Columns
 from app.replay.table_stats import Removal, TableStats
 from app.types import Arrays, Rows, Version
 

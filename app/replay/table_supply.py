@@ -10,9 +10,8 @@ from numpy.typing import NDArray
 from app.errors import CheckpointError
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.importance import importance_weights
-from app.replay.rows import count
+from app.replay.rows import Columns, count
 from app.replay.sample import Keys, Sample
-from app.replay.storage import Columns
 from app.replay.supply import Parts, SupplyStats, WhenFull, joined
 from app.replay.table import Table
 from app.types import Arrays, Rows, Version

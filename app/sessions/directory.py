@@ -60,11 +60,14 @@ class Directory:
     """Claims of replicas that are gone, until somebody claims the game anew."""
     taken_over: OrderedDict[str, int] = field(default_factory=OrderedDict)
     """Epoch under which a game went on whose replica was gone: who held it before may still live, and come back."""
+    awaited: set[str] = field(default_factory=set)
+    """Replicas that others knew, and that have not told yet what they hold."""
 
     def join(self, replica: Replica, held: Iterable[tuple[str, int]], now_s: float) -> list[str]:
         """Adds a replica with the games that it holds already, and returns those that another holds by now."""
         self.replicas[replica.name] = replica
         self.loads[replica.name] = Load(now_s)
+        self.awaited.discard(replica.name)
         refused: list[str] = []
         for game, epoch in held:
             self.epoch = max(self.epoch, epoch)
@@ -78,6 +81,17 @@ class Directory:
                 refused.append(game)
         return refused
 
+    def expect(self, others: Iterable[Replica], now_s: float) -> None:
+        """Adds replicas that another knew; they get no new games before they have joined.
+
+        A gateway, which has no port for its peers, holds no game: it is not awaited.
+        """
+        for replica in others:
+            if replica.peer_port and replica.name not in self.replicas:
+                self.replicas[replica.name] = replica
+                self.loads[replica.name] = Load(now_s)
+                self.awaited.add(replica.name)
+
     def report(self, name: str, load: Load) -> None:
         """Takes what a replica says of itself."""
         if name in self.replicas:
@@ -87,6 +101,7 @@ class Directory:
         """Removes a replica; what it held is kept as gone."""
         self.replicas.pop(name, None)
         self.loads.pop(name, None)
+        self.awaited.discard(name)
         for game in [game for game, claim in self.claims.items() if claim.owner == name]:
             self.gone[game] = self.claims.pop(game)
         while len(self.gone) > GONE_REMEMBERED:
@@ -139,7 +154,10 @@ class Directory:
         return {
             name: load.games
             for name, load in self.loads.items()
-            if not load.draining and now_s - load.at_s <= FRESH_S and self.replicas[name].actor == actor
+            if name not in self.awaited
+            and not load.draining
+            and now_s - load.at_s <= FRESH_S
+            and self.replicas[name].actor == actor
         }
 
     def _grant(self, game: str, name: str) -> Claim:

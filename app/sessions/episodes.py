@@ -13,6 +13,7 @@ from app.sessions.ids import game_of
 from app.sessions.limits import Limits
 from app.sessions.roles import Guard, MakeAgent, Save
 from app.sessions.session import EndCause, Session
+from app.sessions.times import TimesOf
 from app.types import Purpose, SessionId
 from app.wire.steps import StepReply, StepRequest
 
@@ -34,6 +35,7 @@ class Episodes:
         admit: Callable[[str], None],
         save: Save | None,
         guard: Guard | None,
+        times: TimesOf | None,
     ) -> None:
         """Begins without an episode.
 
@@ -48,6 +50,7 @@ class Episodes:
           admit: Raises a ``StepError`` where no further game, of which it is told the id, may be played.
           save: Keeps snapshots; None keeps none.
           guard: Keeps sessions for their keys; None where nobody needs one.
+          times: Returns what takes the times of a session's ticks; None measures nothing.
         """
         self._held = held
         self._make_agent = make_agent
@@ -59,6 +62,7 @@ class Episodes:
         self._admit = admit
         self._save = save
         self._guard = guard
+        self._times = times
 
     def make(self, session_id: SessionId, game: Game, purpose: Purpose) -> Session:
         """Returns a new session of a game, not yet held.
@@ -68,7 +72,8 @@ class Episodes:
         """
         board = Board(game, session_id, self._limits.board_timeout_s)
         agent = self._make_agent(session_id, purpose, board)
-        return Session(session_id, game, agent, board, purpose, self._clock())
+        times = None if self._times is None else self._times(session_id)
+        return Session(session_id, game, agent, board, purpose, self._clock(), times)
 
     async def start(self, request: StepRequest) -> StepReply:
         """Opens a session, after the end of its last episode where the game core never stopped that.

@@ -4,7 +4,9 @@ import asyncio
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
+from itertools import islice
+from operator import itemgetter
 from typing import Any, Final, Protocol
 
 from app.errors import BadRequestError
@@ -35,17 +37,8 @@ class SessionSummary:
         """Returns the summary as a JSON object."""
         return asdict(self)
 
-    @classmethod
-    def parse(cls, value: Mapping[str, Any]) -> "SessionSummary":
-        """Returns the summary that another replica has sent.
 
-        Raises:
-          ValueError: It is no summary.
-        """
-        try:
-            return cls(**value)
-        except TypeError as error:
-            raise ValueError(f"not a session's summary: {error}") from error
+_FIELDS: Final = frozenset(field.name for field in fields(SessionSummary))
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,8 +59,8 @@ class Query:
 
     def fields(self) -> dict[str, str]:
         """Returns the query as it stands in a URL."""
-        given = {"limit": str(self.limit), "after": self.after, "game": self.game, "purpose": self.purpose}
-        return {name: value for name, value in given.items() if value}
+        given = {"limit": str(self.limit), "after": self.after or None, "game": self.game, "purpose": self.purpose}
+        return {name: value for name, value in given.items() if value is not None}
 
 
 def read_query(fields: Mapping[str, str]) -> Query:
@@ -89,6 +82,28 @@ def page_of(sessions: Iterable[SessionId], limit: int) -> tuple[list[SessionId],
     """Returns the first ids in order, and whether there are more."""
     first = heapq.nsmallest(limit + 1, sessions)
     return first[:limit], len(first) > limit
+
+
+def rows_of(value: object) -> list[Mapping[str, Any]]:
+    """Returns the rows of a page that another replica has sent, each a summary as a JSON object.
+
+    Raises:
+      ValueError: There is one that is none.
+    """
+    if not isinstance(value, list) or not all(isinstance(row, dict) and row.keys() == _FIELDS for row in value):
+        raise ValueError(f"a replica's page has other rows; allowed are sessions with {', '.join(sorted(_FIELDS))}")
+    return value
+
+
+def merged(pages: Iterable[Iterable[Mapping[str, Any]]], limit: int) -> tuple[list[SessionSummary], bool]:
+    """Returns the first of the rows of several replicas, and whether they have more; only what is shown is looked into.
+
+    Args:
+      pages: Rows of each, by id.
+      limit: Rows of a page.
+    """
+    first = list(islice(heapq.merge(*pages, key=itemgetter("id")), limit + 1))
+    return [SessionSummary(**row) for row in first[:limit]], len(first) > limit
 
 
 def page_document(sessions: Sequence[SessionSummary], *, more: bool, silent: Sequence[str]) -> dict[str, Any]:

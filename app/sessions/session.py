@@ -9,6 +9,7 @@ from app.sessions.blackboard import Board
 from app.sessions.deadlines import Limit
 from app.sessions.game import Game
 from app.sessions.replies import Replies
+from app.sessions.times import TickTimes
 from app.types import Purpose, SessionId, StepKind, Version
 from app.wire.delta import DeltaState
 from app.wire.payload import Codec, Payload
@@ -94,11 +95,19 @@ class Session:
         "seq",
         "started",
         "ticks_key",
+        "times",
         "used_at_s",
     )
 
     def __init__(
-        self, session_id: SessionId, game: Game, agent: SessionAgent, board: Board, purpose: Purpose, now_s: float
+        self,
+        session_id: SessionId,
+        game: Game,
+        agent: SessionAgent,
+        board: Board,
+        purpose: Purpose,
+        now_s: float,
+        times: TickTimes | None = None,
     ) -> None:
         self.id = session_id
         self.game = game
@@ -109,6 +118,8 @@ class Session:
         """Name of the key that it was started under; None where nobody needs one."""
         self.ticks_key = f"ticks_{purpose}"
         """Name of the counter of its ticks."""
+        self.times = times
+        """Takes how long its ticks wait and last; None measures nothing."""
         self.lock = asyncio.Lock()
         self.seq = 0
         """Steps answered since the start."""

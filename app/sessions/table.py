@@ -24,7 +24,7 @@ from app.sessions.limits import Limits
 from app.sessions.roles import Guard, MakeAgent, Save
 from app.sessions.session import Session
 from app.sessions.timed import TimedSteps
-from app.sessions.times import TickTimes, now_s
+from app.sessions.times import TimesOf, now_s
 from app.types import Purpose, SessionId, StepKind
 from app.wire.steps import StepReply, StepRequest
 
@@ -43,7 +43,7 @@ class SessionTable:
         claim: Callable[[str], Awaitable[int]] | None = None,
         save: Save | None = None,
         guard: Guard | None = None,
-        times: TickTimes | None = None,
+        times: TimesOf | None = None,
     ) -> None:
         """Makes an empty table.
 
@@ -58,7 +58,7 @@ class SessionTable:
             None where there is nobody to ask.
           save: Keeps snapshots; None keeps none.
           guard: Keeps sessions for their keys; None where nobody needs one.
-          times: Takes how long ticks wait and last; None measures nothing.
+          times: Returns what takes how long the ticks of a session wait and last; None measures nothing.
         """
         self.limits = limits
         self.counts = counts
@@ -66,7 +66,6 @@ class SessionTable:
         self._clock = clock
         self._save = save
         self._guard = guard
-        self._times = times
         self._failures = Failures(counts, AgentError.code)
         self._held = held = HeldSessions(Games(claim), guard, clock, keeps_snapshots=save is not None)
         self.sessions = held.open
@@ -74,7 +73,7 @@ class SessionTable:
         self.games = held.games
         self.stopped = held.stopped
         self._episodes = Episodes(
-            held, make_agent, limits, default_purpose, mint, clock, counts, self._admit, save, guard
+            held, make_agent, limits, default_purpose, mint, clock, counts, self._admit, save, guard, times
         )
         self._timed = TimedSteps(limits.step_timeout_s, self._step)
 
@@ -186,8 +185,8 @@ class SessionTable:
                 return await self._episodes.stop(session, request)
             turn_s = now_s()
             reply = await session.tick(request, limit)
-            if self._times is not None:
-                self._times.took(arrived_s, turn_s)
+            if (times := session.times) is not None:
+                times.took(arrived_s, turn_s)
         except BaseException:
             session.failed()
             raise

@@ -8,8 +8,7 @@ import numpy as np
 from app.config.root import ExperimentConfig
 from app.config.tables import TableConfig
 from app.models.spec import ModelSpec
-from app.replay.rows import row_dtypes
-from app.replay.storage import Columns
+from app.replay.rows import Columns, row_dtypes
 from app.replay.supply import WhenFull
 from app.replay.table_supply import SAMPLE_COLUMNS
 from app.seeding import derive

@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, Final
 
 import numpy as np
 
@@ -17,6 +17,9 @@ from app.stores.links import OwnShard, RemoteShard, write_table
 from app.stores.shard import ShardStore
 from app.stores.table_folder import Write, write_tables
 from app.types import Rows
+
+EMPTY_ROUND: Final = "empty_round"
+"""Column that is true where a round has rows for no worker."""
 
 
 class BufferStore(ShardStore):
@@ -80,7 +83,7 @@ class BufferStore(ShardStore):
         if self._layout.ticketed or first.shard > 0:
             return taken
         if first.shard == EMPTY:
-            return numbered(padding(self._layout.columns, self._layout.rows), first.batch)
+            return numbered(padding(self._layout.columns, self._layout.rows), first.batch, empty=True)
         self._dealer.fetched(rank, first.batch)
         return numbered(joined(self._kept.pop(first.number)), first.batch)
 
@@ -110,6 +113,10 @@ class BufferStore(ShardStore):
         return self._dealer.under_way()
 
 
-def numbered(rows: Rows, batch: int) -> Rows:
-    """Returns a batch with its number in each row."""
-    return rows | {"batch": np.full(len(next(iter(rows.values()))), batch, np.int64)}
+def numbered(rows: Rows, batch: int, *, empty: bool = False) -> Rows:
+    """Returns a batch with its number in each row, and whether its round is empty: for all workers alike.
+
+    A batch without rows to learn from does not show that: it may be gone with its shard while others have theirs.
+    """
+    count = len(next(iter(rows.values())))
+    return rows | {"batch": np.full(count, batch, np.int64), EMPTY_ROUND: np.full(count, empty)}

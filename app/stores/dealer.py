@@ -96,7 +96,7 @@ class Dealer:
             group = self._group
             # The first round is empty: it carries no rows, but it shows that the stream is up.
             full = self._rounds > 0 and await self._collect(group)
-            if group != self._group or self._closed:
+            if not self._takes(group):
                 continue
             self._deal(full=full)
             while full and self._another_at_once() and await self._collect(group):
@@ -174,6 +174,10 @@ class Dealer:
         """Returns the batches that were taken and not released."""
         return sum(self._credits.under_way(rank) for rank in range(self._most_workers))
 
+    def _takes(self, group: str) -> bool:
+        """Returns whether rounds are for this group: neither is there a newer one, nor has its stream ended."""
+        return group == self._group and not self._closed
+
     def _may_take(self, rank: int) -> bool:
         return bool(self._ready[rank]) and self._credits.available(rank)
 
@@ -197,20 +201,21 @@ class Dealer:
         return all(self._credits.free(rank) > len(self._ready[rank]) for rank in ranks)
 
     async def _collect(self, group: str) -> bool:
-        """Draws a batch for each worker; returns whether there was one for all before a heartbeat was due."""
+        """Draws a batch for each worker; returns whether there is one for all, and the group still takes them.
+
+        Before a heartbeat is due: then the round is an empty one.
+        """
         end_s = time.monotonic() + self._heartbeat_s
-        while self._draws.missing:
+        while self._takes(group) and self._draws.missing:
             if self._draws.there:
                 await self._draws.draw()
                 continue
             try:
                 async with asyncio.timeout(end_s - time.monotonic()):
-                    await self._changed.until(lambda: self._draws.there > 0 or self._closed or group != self._group)
+                    await self._changed.until(lambda: self._draws.there > 0 or not self._takes(group))
             except TimeoutError:
                 return False
-            if self._closed or group != self._group:
-                return False
-        return True
+        return self._takes(group)  # Its end may have come while the last batch was drawn.
 
     def _deal(self, *, full: bool) -> None:
         drawn = self._draws.for_ranks() if full else [Drawn(EMPTY, 0)] * self._draws.workers

@@ -5,15 +5,14 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Final, cast
+from typing import cast
 
 import ray
 
+from app.logs.tasks import told
 from app.sessions.directory import Claim, Directory, Load, Replica
 from app.stores.host import StoreHandle
-
-REJOIN_S: Final = 1.5
-"""Seconds for which a directory that was restarted answers nothing, so that the replicas report what they hold."""
+from app.stores.rejoining import Rejoining
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,13 +60,15 @@ class DirectoryStore:
         self._directory = Directory(epoch=time.time_ns() // 1_000_000)
         self._ports: dict[str, int] = {}
         self._complete = asyncio.Event()
+        self._rejoining = Rejoining(self._directory)
+        self._hearing: asyncio.Task[None] | None = None
         self._node = ("", 0)
 
     async def start(self) -> None:
         """Waits for the replicas' reports where this process was restarted."""
         self._node = await asyncio.to_thread(own_node)
         if ray.get_runtime_context().was_current_actor_reconstructed:
-            asyncio.get_running_loop().call_later(REJOIN_S, self._complete.set)
+            self._hearing = told(asyncio.get_running_loop().create_task(self._hear()))
         else:
             self._complete.set()
 
@@ -93,10 +94,21 @@ class DirectoryStore:
         """Returns the replicas that have joined."""
         return list(self._directory.replicas.values())
 
-    async def join(self, replica: Replica, port: int, held: list[tuple[str, int]]) -> list[str]:
-        """Adds a replica with what it holds, and returns the games that another holds by now."""
+    async def join(
+        self, replica: Replica, port: int, held: list[tuple[str, int]], others: Sequence[Replica] = ()
+    ) -> list[str]:
+        """Adds a replica with what it holds, and returns the games that another holds by now.
+
+        Args:
+          replica: Who joins.
+          port: Its game port; 0 where it listens on none.
+          held: Its games, and by which epochs.
+          others: Whom it knew, of use to a directory that began anew.
+        """
         if port:
             self._ports.setdefault(replica.actor, port)
+        if not self._complete.is_set():
+            self._rejoining.tell(others)
         return self._directory.join(replica, held, time.monotonic())
 
     async def report(self, name: str, actor: str, games: int, draining: bool) -> Membership:
@@ -149,6 +161,12 @@ class DirectoryStore:
         await self._complete.wait()
         return [Found(*self._directory.find(game)) for game in games]
 
+    async def _hear(self) -> None:
+        try:
+            await self._rejoining.heard()
+        finally:
+            self._complete.set()
+
 
 class DirectoryClient:
     """What a replica asks of the directory."""
@@ -176,9 +194,11 @@ class DirectoryClient:
         """Tells the game port that an actor's config names."""
         await self._handle.call("fix_port", actor, port)
 
-    async def join(self, replica: Replica, port: int, held: Sequence[tuple[str, int]]) -> list[str]:
-        """Adds a replica with what it holds, and returns the games that another holds by now."""
-        return cast("list[str]", await self._handle.call("join", replica, port, list(held)))
+    async def join(
+        self, replica: Replica, port: int, held: Sequence[tuple[str, int]], others: Sequence[Replica] = ()
+    ) -> list[str]:
+        """Adds a replica with what it holds and whom it knew, and returns the games that another holds by now."""
+        return cast("list[str]", await self._handle.call("join", replica, port, list(held), list(others)))
 
     async def report(self, replica: Replica, games: int, draining: bool) -> Membership:
         """Tells a replica's load and returns who else is there."""

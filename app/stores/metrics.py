@@ -203,18 +203,19 @@ class MetricStore:
 
         Args:
           games: Newest training episodes that make the mean return.
-          trainer: Whose updates are meant; None means the newest of any.
+          trainer: Whose updates are meant; None means those of all, and the newest of any.
           agents: Whose episodes make the mean return; None means those of all.
         """
         played = [e for e in self._episodes[Purpose.TRAIN] if agents is None or e.agent in agents]
         newest = played[-games:]
-        last = max(self._of(trainer), key=lambda update: update.time_s, default=Update(0, 0.0, {}))
+        newest_of = [made[-1] for name, made in self._updates.items() if made and trainer in (None, name)]
+        last = max(newest_of, key=lambda update: update.time_s, default=Update(0, 0.0, {}))
         return Progress(
             time_s=time.time(),
             ticks=self._counts["ticks_train"],
             episodes=self._counts["episodes_train"],
             mean_return=sum(e.returned for e in newest) / games if len(newest) == games else None,
-            updates=last.number,
+            updates=sum(update.number for update in newest_of),
             last=last.metrics,
             live=bool(self._updates) and all(self._updates.values()),
         )

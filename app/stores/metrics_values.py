@@ -40,7 +40,7 @@ class Progress:
     mean_return: float | None
     """Mean over the newest training episodes; None until there are as many as asked for."""
     updates: int
-    """Number of the newest update."""
+    """Number of the trainer's newest update; of all trainers', added up, where none is meant."""
     last: Mapping[str, float]
     """Metrics of the newest update; empty before the first."""
     live: bool

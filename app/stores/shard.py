@@ -18,6 +18,7 @@ from app.models.spec import ModelSpec
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.fifo_supply import FifoSupply
 from app.replay.repeats import Repeats
+from app.replay.rows import check_columns, row_dtypes
 from app.replay.sample import Keys
 from app.replay.supply import Parts, SupplyStats
 from app.replay.table_supply import TableSupply
@@ -62,6 +63,7 @@ class ShardStore:
         """
         self._supply = make_supply(spec, settings, shard)
         self._settings = settings
+        self._columns = row_dtypes(spec)
         self._keeper: TableKeeper | None = None
         if isinstance(self._supply, TableSupply):
             self._keeper = make_keeper(self._supply, spec, settings, shard)
@@ -81,8 +83,9 @@ class ShardStore:
         A push that was taken already, by sender and number, is dropped and counted.
 
         Raises:
-          ValueError: The rows do not end in a bootstrap row.
+          ValueError: The rows have other columns than the model's, or do not end in a bootstrap row.
         """
+        check_columns(rows, self._columns)
         if (sender, number) in self._seen:
             self._repeated += 1
             return True

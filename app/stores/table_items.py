@@ -6,8 +6,8 @@ from functools import partial
 
 from app.config.tables import TableConfig, TransitionItem
 from app.replay.n_step import n_step, transition_columns
+from app.replay.rows import Columns
 from app.replay.sequences import Sequences
-from app.replay.storage import Columns
 from app.types import Rows
 
 

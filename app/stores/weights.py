@@ -3,19 +3,16 @@
 import asyncio
 import logging
 import time
-from collections import Counter, OrderedDict
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple
 
 import ray
 
 from app.errors import ModelMismatchError
-from app.models.content import content_hash
 from app.stores.frozen_weights import FrozenWeights
 from app.stores.weight_files import StoredWeights, WeightFiles
-from app.stores.weights_format import WeightsMeta, size_of
+from app.stores.weight_shelf import Entry, KeptVersion, Newer, Shelf
+from app.stores.weights_format import size_of
 from app.types import Arrays, Version
 
 KEPT = 3
@@ -29,59 +26,6 @@ DISK_AFTER_S = 0.25
 """Pause before the newest weights are written: replicas that take them up go first."""
 
 _log = logging.getLogger(__name__)
-
-
-class Newer(NamedTuple):
-    """Weights that came after others."""
-
-    version: Version
-    published_s: float
-    """Unix seconds at which they came."""
-    refs: "list[ray.ObjectRef[Arrays]]"
-    """The weights, as the only item: a reference that travels by itself would be resolved on the way."""
-
-
-class KeptVersion(NamedTuple):
-    """One version that the store keeps, as an operator sees it."""
-
-    meta: WeightsMeta
-    size_bytes: int
-    """Of its arrays."""
-    pinned: int
-    """How often it is pinned."""
-
-
-@dataclass(slots=True)
-class Entry:
-    """One version of a model's weights."""
-
-    ref: "ray.ObjectRef[Arrays]"
-    published_s: float
-    size_bytes: int
-    parent: Version | None = None
-    content_hash: str | None = None
-    """None until somebody needs it."""
-
-
-@dataclass(slots=True)
-class Shelf:
-    """Versions of one model, the newest last."""
-
-    spec_hash: str
-    generation: int = 0
-    versions: "OrderedDict[Version, Entry]" = field(default_factory=OrderedDict)
-    pinned: Counter[Version] = field(default_factory=Counter)
-    """How often each version is pinned."""
-    changed: asyncio.Condition = field(default_factory=asyncio.Condition)
-    publishing: asyncio.Lock = field(default_factory=asyncio.Lock)
-    """Keeps versions in the order in which they were sent."""
-    unwritten: tuple[Version, Entry] | None = None
-    """Newest weights that are not on disk yet."""
-    writing: "asyncio.Task[None] | None" = None
-
-    def newest(self) -> Version | None:
-        """Returns the newest version; None where nothing was published."""
-        return next(reversed(self.versions)) if self.versions else None
 
 
 class WeightStore:
@@ -159,7 +103,7 @@ class WeightStore:
         store is made in a thread: this process answers others meanwhile.
         """
         shelf = self._shelf(model)
-        if _too_late(shelf, version):
+        if shelf.too_late(version):
             return
         async with shelf.publishing:
             ref = await asyncio.to_thread(ray.put, arrays)
@@ -193,7 +137,7 @@ class WeightStore:
     async def kept(self) -> dict[str, list[KeptVersion]]:
         """Returns what is kept of each model, the newest last."""
         return {
-            model: [await _kept(shelf, version, entry) for version, entry in list(shelf.versions.items())]
+            model: [await shelf.kept(version, entry) for version, entry in list(shelf.versions.items())]
             for model, shelf in self._listed()
         }
 
@@ -203,7 +147,7 @@ class WeightStore:
         wanted = None if shelf is None else shelf.newest() if version is None else version
         if shelf is None or wanted is None or wanted not in shelf.versions:
             return None
-        return await _kept(shelf, wanted, shelf.versions[wanted])
+        return await shelf.kept(wanted, shelf.versions[wanted])
 
     async def ages_s(self) -> dict[str, float | None]:
         """Returns the seconds since the newest weights of each model came; None where nothing was published."""
@@ -270,7 +214,7 @@ class WeightStore:
     async def _show(self, model: str, shelf: Shelf, version: Version, entry: Entry) -> None:
         """Puts a version on its shelf and tells who waits for it."""
         async with shelf.changed:
-            if _too_late(shelf, version):
+            if shelf.too_late(version):
                 return
             shelf.versions[version] = entry
             for old in [v for v in shelf.versions if v not in shelf.pinned][:-KEPT]:
@@ -286,31 +230,10 @@ class WeightStore:
             await asyncio.sleep(DISK_AFTER_S)
             (version, entry), shelf.unwritten = shelf.unwritten, None
             try:
-                meta = await _meta(shelf.spec_hash, version, entry)
+                meta = await entry.meta(shelf.spec_hash, version)
                 arrays = await asyncio.to_thread(ray.get, entry.ref)
                 await asyncio.to_thread(self._files.save, StoredWeights(model, meta, arrays))
             except (OSError, ValueError) as error:
                 _log.warning("weights %s of %s are not on disk: %s", version, model, error)
             del entry  # Its weights would else be kept until the next ones come.
             await asyncio.sleep(DISK_EVERY_S)
-
-
-def _too_late(shelf: Shelf, version: Version) -> bool:
-    newest = shelf.newest()
-    return newest is not None and version.generation < newest.generation
-
-
-async def _kept(shelf: Shelf, version: Version, entry: Entry) -> KeptVersion:
-    return KeptVersion(await _meta(shelf.spec_hash, version, entry), entry.size_bytes, shelf.pinned[version])
-
-
-async def _meta(spec_hash: str, version: Version, entry: Entry) -> WeightsMeta:
-    """Returns the metadata of a version; its hash is computed once, in a thread."""
-    if entry.content_hash is None:
-        entry.content_hash = await asyncio.to_thread(_hash_of, entry.ref, spec_hash)
-    return WeightsMeta(spec_hash, version, entry.content_hash, entry.parent, entry.published_s)
-
-
-def _hash_of(ref: "ray.ObjectRef[Arrays]", spec_hash: str) -> str:
-    arrays: Arrays = ray.get(ref)
-    return content_hash(arrays, spec_hash)

@@ -6,7 +6,7 @@ import ray
 
 from app.errors import ModelMismatchError
 from app.stores.host import StoreHandle
-from app.stores.weights import KeptVersion, Newer
+from app.stores.weight_shelf import KeptVersion, Newer
 from app.types import Arrays, Version
 
 

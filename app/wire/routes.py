@@ -14,6 +14,7 @@ ROUTES: Final[dict[str, tuple[str, ...]]] = {
     "/readyz": _SHOWN,
     "/status": _SHOWN,
     "/node": _SHOWN,
+    "/replicas": _SHOWN,
     "/sessions": _SHOWN,
     "/sessions/{id}": _SHOWN,
     "/weights": _SHOWN,

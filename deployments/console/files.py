@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 from hashlib import sha256
 from importlib.resources import files
+from importlib.resources.abc import Traversable
 from typing import Final
 
 from app.errors import NotFoundError
@@ -39,7 +40,8 @@ _VENDOR: Final = "vendor"
 """Folder of the files whose names hold their version: they never change."""
 _FOREVER: Final = b"public, max-age=31536000, immutable"
 _ASK_AGAIN: Final = b"no-cache"
-_PACKAGE: Final = "deployments.console"
+_PACKAGES: Final = ("deployments.console", "app.render")
+"""Packages that hold them: the page's own, and that of the players, with which it shares its curves."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,13 +97,22 @@ class WebFiles:
 
 
 def _read() -> dict[str, WebFile]:
-    """Returns all files below the package's folder, by their path in it."""
-    web = files(_PACKAGE) / "web"
-    vendor = web / _VENDOR
-    own = {item.name: _file(item.name, item.read_bytes(), _ASK_AGAIN) for item in web.iterdir() if item.is_file()}
-    others = {f"{_VENDOR}/{item.name}": _file(item.name, item.read_bytes(), _FOREVER) for item in vendor.iterdir()}
+    """Returns the page's files, and what others wrote, by their paths."""
+    webs = [files(package) / "web" for package in _PACKAGES]
+    own = {item.name: _file(item, _ASK_AGAIN) for item in _sent(webs[0])}
+    others = {f"{_VENDOR}/{item.name}": _file(item, _FOREVER) for web in webs for item in _sent(web / _VENDOR)}
     return own | others
 
 
-def _file(name: str, body: bytes, cache: bytes) -> WebFile:
-    return WebFile(body, _KINDS[name.rpartition(".")[2]], f'"{sha256(body).hexdigest()[:32]}"', cache)
+def _sent(folder: Traversable) -> list[Traversable]:
+    """Returns the files of a folder that browsers get: no licence, and nothing that an editor has left."""
+    return [item for item in folder.iterdir() if item.is_file() and _suffix(item) in _KINDS]
+
+
+def _file(item: Traversable, cache: bytes) -> WebFile:
+    body = item.read_bytes()
+    return WebFile(body, _KINDS[_suffix(item)], f'"{sha256(body).hexdigest()[:32]}"', cache)
+
+
+def _suffix(item: Traversable) -> str:
+    return item.name.rpartition(".")[2]

@@ -11,6 +11,7 @@ import ray
 from ray.exceptions import RayError
 
 from app.errors import SparringError
+from app.stores.refusal import refusal
 
 PROBE_S: Final = 3.0
 """Longest wait for the address of a cluster to accept a connection; Ray itself would try for a minute."""
@@ -38,6 +39,9 @@ def cluster() -> Iterator[str]:
     try:
         ray.init(address=wanted, namespace="sparring", log_to_driver=False, logging_level=logging.ERROR)
     except (ConnectionError, RuntimeError, ValueError, RayError) as error:
+        refused = refusal(error)
+        if refused is not None:
+            raise NoClusterError(refused) from error
         reason = str(error).strip().partition("\n")[0]
         raise NoClusterError(f"no Ray cluster can be reached: {reason}; {HOW}") from error
     try:

@@ -6,6 +6,8 @@ import secrets
 import shutil
 import signal
 import subprocess
+import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
@@ -16,6 +18,9 @@ CLONE_NEWNET = 0x40000000
 START_S = 300.0
 """Longest command: on a busy machine Ray is slow to start."""
 IP_S = 60.0
+GONE_S = 30.0
+"""Longest time until killed processes are gone."""
+LOOK_S = 0.05
 OWN_NETWORK = "/proc/thread-self/ns/net"
 HOME = os.open(OWN_NETWORK, os.O_RDONLY) if Path(OWN_NETWORK).exists() else -1
 """The network that this process began in, where the ends of all links are."""
@@ -62,10 +67,15 @@ class Machine:
         return [int(pid) for pid in _ip("netns", "pids", self.name).split() if int(pid) != os.getpid()]
 
     def kill_all(self) -> None:
-        """Kills what runs there."""
-        for pid in self.pids():
-            with suppress(ProcessLookupError):
-                os.kill(pid, signal.SIGKILL)
+        """Kills what runs there and waits until it is gone: until then it holds locks and ports."""
+        end_s = time.monotonic() + GONE_S
+        while running := self.pids():
+            for pid in running:
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)
+            if time.monotonic() > end_s:
+                raise AssertionError(f"processes {running} of {self.name} are not gone after {GONE_S:g} s")
+            threading.Event().wait(LOOK_S)
 
     def persist(self, start: Callable[[], object], tries: int = 5) -> None:
         """Starts Ray there; on a busy machine it gives up before its own processes are there, and is started again."""

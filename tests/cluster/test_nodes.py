@@ -14,7 +14,7 @@ from tests.ring.live_games import live_games
 from tests.ring.service import observation, step, wait_until
 from tests.ring.test_hand_over import moved, totals
 
-from .nodes import Nodes, SpreadService
+from .nodes import Nodes, SpreadService, titles
 
 pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
 
@@ -27,12 +27,20 @@ UNDISTURBED_S = 3.0
 """Longest tick of a game that nothing happens to, on a machine that is busy."""
 
 
-def held(service: SpreadService, prefix: str) -> dict[str, set[str]]:
+def held(service: SpreadService) -> dict[str, set[str]]:
     """Returns the sessions that are held on the head's and on the other node."""
+    wait_until(lambda: len(service.http.get("/replicas").json()["replicas"]) == 2, "both replicas answer")
+
+    def whole() -> dict[str, Any] | None:
+        told: dict[str, Any] = service.http.get("/sessions?limit=1000").json()
+        return None if told["silent"] else told  # A replica that is busy for a second counts as silent.
+
+    listed = wait_until(whole, "both replicas tell their sessions")
+    assert listed is not None
     found = {}
     for node, client in (("head", service.http), ("other", service.other_http)):
-        listed: dict[str, Any] = client.get("/sessions?limit=1000").json()
-        found[node] = {session["id"] for session in listed["sessions"] if session["id"].startswith(prefix)}
+        replicas = {one["replica"] for one in client.get("/node").json()["replicas"]}
+        found[node] = {one["id"] for one in listed["sessions"] if one["replica"] in replicas}
     return found
 
 
@@ -44,6 +52,11 @@ def joined(service: SpreadService) -> int:
         return 0
 
 
+def hosts(nodes: Nodes) -> set[int]:
+    """Returns the processes of the stores."""
+    return {pid for pid, title in titles(nodes.head).items() if "ray::Host" in title}
+
+
 def test_each_node_answers_on_its_own_game_port_for_every_game(nodes: Nodes) -> None:
     with SpreadService(nodes, "spread", *COUNTING) as service:
         here, there = service.status(), service.other_status()
@@ -53,6 +66,14 @@ def test_each_node_answers_on_its_own_game_port_for_every_game(nodes: Nodes) -> 
             wait_until(lambda: near.ticks > 100 and far.ticks > 100, "games are played on both")
             with httpx.Client(base_url=service.other_url, timeout=30) as http:
                 assert step(http, "live-0", "tick", 1, seq=1_000_000).json()["code"] == "seq_gap"  # It is known there.
+            assert all(held(service).values())
+            for client in (service.http, service.other_http):  # Whichever node is asked.
+                wait_until(lambda c=client: len(c.get("/replicas").json()["replicas"]) == 2, "both replicas answer")
+            found = [
+                wait_until(lambda c=client: c.get("/sessions/live-0").json().get("replica"), "its replica answers")
+                for client in (service.http, service.other_http)
+            ]
+            assert found[0] == found[1]
             service.deploy()
             before = near.ticks, far.ticks
             wait_until(lambda: near.ticks > before[0] + 5 * GAMES, "games go on after the update")
@@ -87,7 +108,9 @@ def test_the_stores_come_back_with_what_both_nodes_hold(nodes: Nodes) -> None:
         file = service.home / "stores" / "totals.json"
         wait_until(lambda: file.exists() and b"ticks_play" in file.read_bytes(), "totals are on disk")
         counted = json.loads(file.read_bytes())["counts"]["ticks_play"]
+        before_restart = hosts(nodes)
         service.restart_stores()
+        wait_until(lambda: before_restart - hosts(nodes), "their old process is gone")
         wait_until(lambda: joined(service) == 2, "both have joined again", 60)
         before = near.ticks, far.ticks
         wait_until(lambda: near.ticks > before[0] + 5 * GAMES, "games go on")
@@ -110,7 +133,7 @@ def test_a_link_that_was_cut_costs_no_game_and_leaves_none_double(nodes: Nodes) 
         before = near.ticks, far.ticks
         wait_until(lambda: near.ticks > before[0] + 5 * GAMES, "games go on", 60)
         wait_until(lambda: far.ticks > before[1] + 5 * GAMES, "games go on", 60)
-        sessions = held(service, "")
+        sessions = held(service)
         assert sessions["head"].isdisjoint(sessions["other"])
         assert len(sessions["head"] | sessions["other"]) == 2 * GAMES
 
@@ -122,12 +145,13 @@ def test_games_of_a_node_that_dies_go_on_and_those_of_others_do_not_notice(nodes
             live_games(service.url, GAMES, lossy=True, prefix="far", start_url=service.other_url) as far,
         ):
             wait_until(lambda: near.ticks > 5 * GAMES and far.ticks > 5 * GAMES, "all games are played")
-            before = held(service, "")
+            before = held(service)
             assert len(before["other"]) > GAMES / 2
             nodes.other.die()
             near.slowest_s.clear()
             far.slowest_s.clear()
-            wait_until(lambda: near.slowest_s.keys() | far.slowest_s.keys() >= before["other"], "its games go on", 60)
+            every = before["other"] | before["head"]
+            wait_until(lambda: near.slowest_s.keys() | far.slowest_s.keys() >= every, "all games go on", 60)
             slowest_s = near.slowest_s | far.slowest_s
             assert max(slowest_s[session] for session in before["other"]) < RECOVERED_S
             assert max(slowest_s[session] for session in before["head"]) < UNDISTURBED_S

@@ -27,6 +27,7 @@ def config(mode: str = "train", **changes: object) -> ExperimentConfig:
 
 def test_names_that_exist_are_no_problem() -> None:
     assert reference_problems(tree()) == {}
+    assert reference_problems(tree(metrics={"latencies": ["player", "main"], "series_max": 100})) == {}
 
 
 @pytest.mark.parametrize(
@@ -39,6 +40,11 @@ def test_names_that_exist_are_no_problem() -> None:
         ({"trainers": {"t": {"inputs": [{"buffer": "x"}]}}}, "trainers.t.inputs.0.buffer", "no buffer named 'x'"),
         ({"launch": {"simulator": {"seats": [{"p": "x"}]}}}, "launch.simulator.seats.0.p", "no agent named 'x'"),
         ({"launch": {"simulator": {"scored": ["x"]}}}, "launch.simulator.scored.0", "no agent named 'x'"),
+        (
+            {"metrics": {"latencies": ["player", "main", "x"]}},
+            "metrics.latencies.2",
+            "no agent or model named 'x'; there are: main, player",
+        ),
         (
             {"launch": {"goal": {"evaluation_seats": [{"p": "x"}]}}},
             "launch.goal.evaluation_seats.0.p",

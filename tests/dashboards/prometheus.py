@@ -2,7 +2,6 @@
 
 import os
 import shutil
-import socket
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
@@ -12,6 +11,8 @@ from typing import Any, Final, NamedTuple, cast
 
 import httpx
 import pytest
+
+from deployments.port import free_port
 
 START_S: Final = 30.0
 """Longest wait for Prometheus."""
@@ -45,9 +46,7 @@ class Prometheus(NamedTuple):
 @contextmanager
 def prometheus(config: Path, folder: Path) -> Iterator[Prometheus]:
     """Runs Prometheus on a folder of series for as long as the block."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        address = f"127.0.0.1:{probe.getsockname()[1]}"
+    address = f"127.0.0.1:{free_port()}"
     words = [f"--config.file={config}", f"--storage.tsdb.path={folder}", f"--web.listen-address={address}"]
     with (folder.parent / "prometheus.log").open("wb") as log:
         process = subprocess.Popen(

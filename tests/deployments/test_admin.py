@@ -1,9 +1,7 @@
-"""The admin paths of one replica, and of a node with others that answer over real peer ports."""
+"""The admin paths of one replica."""
 
 import asyncio
-import socket
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -13,20 +11,20 @@ import orjson
 import pytest
 
 from app.config.load import load
-from app.errors import BadRequestError, SessionUnknownError, StepError, UnauthorizedError
+from app.errors import BadRequestError, SessionUnknownError, UnauthorizedError
 from app.metrics import names
 from app.metrics.documents import document_of
 from app.metrics.query import MetricQuery
 from app.metrics.registry import Registry
 from app.metrics.reports import ReplicaReport
 from app.metrics.table import SeriesTable
-from app.sessions.directory import Replica
 from app.sessions.listing import SessionList
 from app.stores.alarms import AlarmStore
 from app.stores.errors import ErrorStore
 from app.types import Purpose
 from app.wire.http import HttpReply, HttpRequest
-from app.wire.openapi import OPERATIONS, openapi
+from app.wire.openapi import openapi
+from app.wire.operations import OPERATIONS
 from app.wire.routes import ROUTES
 from app.wire.steps import Credentials
 from deployments.admin import Admin
@@ -34,11 +32,8 @@ from deployments.alarm_pages import AlarmPages
 from deployments.console.pages import ConsolePages
 from deployments.console.ring import ring_of
 from deployments.error_pages import ErrorPages
-from deployments.links import SECRET_HEADER
-from deployments.listener.detecting import DetectingConnection
-from deployments.listener.port import Connections, HttpOnly
 from deployments.metric_pages import MetricPages
-from deployments.node import NodePeers
+from deployments.others import Others
 from deployments.record_pages import RecordPages
 from deployments.recording_pages import RecordingPages
 from deployments.trial_pages import TrialPages
@@ -46,11 +41,10 @@ from deployments.weights_pages import WeightsPages
 from tests.deployments.league import Asked
 from tests.deployments.league import pages as league_pages
 from tests.deployments.test_weights_pages import Shelf
-from tests.metrics.test_prometheus import parsed
 from tests.recordings.played import write_games
 
 CONFIG = Path(__file__).parents[2] / "configs" / "rl.yaml"
-HOST, SECRET = "127.0.0.1", "the cluster's"
+HOST = "127.0.0.1"
 
 
 @dataclass
@@ -77,9 +71,10 @@ def anyone(credentials: Credentials | None) -> bool:
 def admin(
     name: str = "one",
     *sessions: str,
-    peers: NodePeers | None = None,
+    peers: Others | None = None,
     may_see: Callable[[Credentials | None], bool] = anyone,
     folder: Path = Path("nowhere"),
+    measured: "Measured | None" = None,
     **changes: Any,
 ) -> Admin:
     table = {session: Open() for session in sessions}
@@ -89,7 +84,7 @@ def admin(
         league=league_pages(Asked()),
         errors=ErrorPages(ErrorStore(10)),
         alarms=AlarmPages(AlarmStore()),
-        metrics=MetricPages(Measured()),
+        metrics=MetricPages(measured or Measured()),
         recordings=RecordingPages(folder, ["recordings"]),
         console=ConsolePages(ring_of(load(CONFIG))),
     )
@@ -144,37 +139,6 @@ def read(reply: HttpReply) -> Any:
     return orjson.loads(reply.body)
 
 
-@asynccontextmanager
-async def peer(name: str, *sessions: str) -> AsyncIterator[Replica]:
-    """Runs another replica's peer port."""
-    theirs = admin(name, *sessions)
-
-    async def answer(request: HttpRequest) -> HttpReply:
-        if request.fields.get(SECRET_HEADER) != SECRET:
-            raise BadRequestError("the peer port serves the replicas of this service alone")
-        return await theirs.show_peer(request)
-
-    connections = Connections(HttpOnly(answer), 1_000)
-    server = await asyncio.get_running_loop().create_server(lambda: DetectingConnection(connections), HOST, 0)
-    try:
-        yield Replica(name, HOST, server.sockets[0].getsockname()[1])
-    finally:
-        server.close()
-        await connections.finish(1.0)
-
-
-@asynccontextmanager
-async def mute(name: str) -> AsyncIterator[Replica]:
-    """Runs a peer port behind which nobody ever answers."""
-    with socket.create_server((HOST, 0)) as listening:
-        yield Replica(name, HOST, listening.getsockname()[1])
-
-
-def node(*replicas: Replica, secret: str = SECRET) -> NodePeers:
-    own = Replica("one", HOST, 1)
-    return NodePeers(lambda: [own, *replicas], own, secret)
-
-
 async def test_health_tells_what_blocks_the_loop_and_goes_on_to_be_healthy() -> None:
     shown = read(await admin(degraded="blocked in on_tick (agents.py:3)").show(get("/healthz")))
     blocked = {"degraded": "blocked in on_tick (agents.py:3)", "stuck": []}
@@ -205,7 +169,7 @@ async def test_a_session_is_found_by_its_id_whatever_is_in_it() -> None:
 
 
 async def test_a_session_that_is_not_open_is_404() -> None:
-    with pytest.raises(SessionUnknownError, match="no replica of this node holds session 'x'") as caught:
+    with pytest.raises(SessionUnknownError, match="no replica holds session 'x'") as caught:
         await admin().show(get("/sessions/x"))
     assert caught.value.status == 404
 
@@ -257,8 +221,6 @@ def test_serves_port_sends_on_to_the_nodes_own() -> None:
         path: one.elsewhere(get(path, limit="5"))
         for path in (
             "/metrics",
-            "/sessions",
-            "/sessions/a%20b",
             "/node",
             "/weights",
             "/weights/main/latest",
@@ -271,8 +233,6 @@ def test_serves_port_sends_on_to_the_nodes_own() -> None:
     assert {reply.status for reply in found.values() if reply is not None} == {307}
     assert locations == {
         "/metrics": "http://10.0.0.1:36390/metrics",
-        "/sessions": "http://10.0.0.1:36390/sessions?limit=5",
-        "/sessions/a%20b": "http://10.0.0.1:36390/sessions/a%20b",
         "/node": "http://10.0.0.1:36390/node",
         "/weights": "http://10.0.0.1:36390/weights",
         "/weights/main/latest": "http://10.0.0.1:36390/weights/main/latest",
@@ -281,57 +241,8 @@ def test_serves_port_sends_on_to_the_nodes_own() -> None:
         "/ring": "http://10.0.0.1:36390/ring",
     }
     assert one.elsewhere(get("/healthz")) is None
-    assert one.elsewhere(get("/status")) is None
-
-
-async def test_one_replica_answers_for_its_node_and_names_the_silent() -> None:
-    async with peer("two", "b", "d") as two, mute("three") as three:
-        gone = Replica("four", HOST, 1)
-        elsewhere = Replica("five", "10.9.9.9", two.peer_port)
-        one = admin("one", "a", "c", "e", peers=node(two, three, gone, elsewhere))
-        metrics = parsed((await one.show(get("/metrics"))).body)
-        assert sum(metrics["sparring_starts_total"].values()) == 5
-        up = {dict(labels)["replica"]: value for labels, value in metrics["sparring_replica_up"].items()}
-        assert up == {"one": 1, "two": 1, "three": 0, "four": 0}
-        assert metrics["sparring_node_replicas_silent"] == {(): 2}
-        assert read(await one.show(get("/node")))["silent"] == ["three", "four"]
-
-
-async def test_the_pages_of_a_node_hold_the_sessions_of_all_its_replicas() -> None:
-    async with peer("two", "b", "d") as two:
-        one = admin("one", "a", "c", "e", peers=node(two))
-        first = read(await one.show(get("/sessions", limit="3")))
-        assert [(s["id"], s["replica"]) for s in first["sessions"]] == [("a", "one"), ("b", "two"), ("c", "one")]
-        last = read(await one.show(get("/sessions", limit="3", after=first["next"])))
-        assert [s["id"] for s in last["sessions"]] == ["d", "e"]
-        assert last["next"] is None
-
-
-async def test_a_session_is_found_in_another_replica() -> None:
-    async with peer("two", "far/away") as two:
-        shown = read(await admin("one", peers=node(two)).show(get("/sessions/far%2Faway")))
-        assert (shown["id"], shown["replica"]) == ("far/away", "two")
-
-
-async def test_a_peer_that_does_not_know_the_secret_is_silent() -> None:
-    async with peer("two", "b") as two:
-        one = admin("one", "a", peers=node(two, secret=SECRET[1:]))
-        assert read(await one.show(get("/sessions")))["silent"] == ["two"]
-        assert read(await one.show(get("/node")))["silent"] == ["two"]
-
-
-async def test_a_page_that_cannot_be_is_refused_before_anyone_is_asked() -> None:
-    with pytest.raises(StepError, match="limit is '0'"):
-        await admin(peers=node(Replica("two", HOST, 1))).show(get("/sessions", limit="0"))
-
-
-async def test_a_session_is_recorded_wherever_on_the_node_it_is_open() -> None:
-    async with peer("two", "b") as two:
-        one = admin("one", "a", peers=node(two))
-        for session in ("a", "b"):
-            assert read(await one.show(get("/recordings", b"POST", session=session))) == {"session": session}
-        with pytest.raises(SessionUnknownError, match="c is not open"):
-            await one.show(get("/recordings", b"POST", session="c"))
+    for here in ("/status", "/replicas", "/sessions", "/sessions/a%20b"):
+        assert one.elsewhere(get(here)) is None
 
 
 async def test_the_next_games_of_an_agent_are_recorded() -> None:
@@ -342,7 +253,14 @@ async def test_the_next_games_of_an_agent_are_recorded() -> None:
 
 
 @pytest.mark.parametrize(
-    "fields", [{}, {"agent": "player"}, {"session": "a", "games": "1"}, {"agent": "p", "games": "x"}]
+    "fields",
+    [
+        {},
+        {"agent": "player"},
+        {"session": "a", "games": "1"},
+        {"agent": "p", "games": "x"},
+        {"agent": "player", "games": "0000000012" + "9" * 5000},
+    ],
 )
 async def test_a_recording_is_of_a_session_or_of_games(fields: dict[str, str]) -> None:
     with pytest.raises(BadRequestError, match="allowed is session=ID, or agent=NAME with games=N"):

@@ -80,9 +80,9 @@ def table_of_echoes(counts: Counter[str]) -> SessionTable:
     def make(session: SessionId, purpose: Purpose, board: Board) -> EchoAgent:
         return EchoAgent(AgentContext(session, purpose, Draws(0), None, None, lambda _, __: None, board))
 
-    loop = asyncio.get_running_loop()
+    loop, times = asyncio.get_running_loop(), TickTimes(Registry())
     return SessionTable(
-        make, Limits(100, 60, 20), Purpose.TRAIN, lambda: "minted", loop.time, counts, times=TickTimes(Registry())
+        make, Limits(100, 60, 20), Purpose.TRAIN, lambda: "minted", loop.time, counts, times=lambda _: times
     )
 
 

@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Any, cast
 
@@ -18,6 +18,7 @@ from deployments.members import Members
 
 HOST = "127.0.0.1"
 HERE = Replica("here", "10.0.0.2", 1, actor="main")
+THERE = Replica("there", "10.0.0.3", 1, actor="main")
 
 
 class Games:
@@ -42,17 +43,23 @@ class Far:
         self.node = node
         self.away = False
         self.known = True
-        self.joined = 0
+        self.name = "first"
+        self.replicas = (THERE,)
+        self.told: list[list[Replica]] = []
+        """Whom each join has named."""
 
-    async def join(self, replica: Replica, port: int, held: list[tuple[str, int]]) -> list[str]:
-        self.joined += 1
+    async def join(
+        self, replica: Replica, port: int, held: list[tuple[str, int]], others: Sequence[Replica] = ()
+    ) -> list[str]:
+        self.told.append(list(others))
         self.known = True
+        self.replicas = (replica, *others, *self.replicas)
         return []
 
     async def report(self, replica: Replica, games: int, draining: bool) -> Membership:
         if self.away:
             raise RayError("away")
-        return Membership("first", (replica,), {}, self.known, self.node)
+        return Membership(self.name, self.replicas, {}, self.known, self.node)
 
 
 @asynccontextmanager
@@ -91,6 +98,7 @@ async def test_on_the_directorys_own_node_they_are_without_reports(monkeypatch: 
 async def test_while_only_the_directorys_process_is_away_games_go_on(monkeypatch: pytest.MonkeyPatch) -> None:
     async with member_of(host=HOST) as (members, directory, _):
         directory.away = True
+        monkeypatch.setattr(members_module, "REACH_TIMEOUT_S", 20.0)  # The node is this process, which may be busy.
         later(monkeypatch, LEASE_S + 0.1)
         await members.renew()
         assert not members.lapsed()
@@ -111,4 +119,30 @@ async def test_a_replica_that_was_taken_for_gone_joins_again() -> None:
     async with member_of() as (members, directory, _):
         directory.known = False
         await members.beat()
-        assert directory.joined == 2
+        assert len(directory.told) == 2
+
+
+async def test_a_directory_that_began_anew_is_told_whom_the_one_before_knew() -> None:
+    async with member_of() as (members, directory, _):
+        assert directory.told == [[]]
+        directory.name, directory.replicas = "second", ()
+        await members.beat()
+        assert {replica.name for replica in directory.told[1]} == {"here", "there"}
+
+
+async def test_what_was_known_is_kept_until_a_directory_that_began_anew_was_told(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    async with member_of() as (members, directory, _):
+
+        async def fails(*_: Any) -> list[str]:
+            raise RayError("restarts")
+
+        directory.name, directory.replicas = "second", ()
+        with monkeypatch.context() as away:
+            away.setattr(directory, "join", fails)
+            await members.beat()
+            await members.beat()
+            assert set(members.replicas) == {"here", "there"}
+        await members.beat()
+        assert {replica.name for replica in directory.told[1]} == {"here", "there"}

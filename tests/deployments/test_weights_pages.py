@@ -11,7 +11,7 @@ from safetensors.numpy import load
 
 from app.errors import BadRequestError, BodyTooLargeError, ModelMismatchError, NotFoundError, OverloadedError
 from app.models.content import content_hash
-from app.stores.weights import KeptVersion
+from app.stores.weight_shelf import KeptVersion
 from app.stores.weights_format import WeightsMeta, size_of
 from app.types import Arrays, Version
 from app.wire.http import HttpReply, HttpRequest

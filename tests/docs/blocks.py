@@ -10,7 +10,10 @@ from pathlib import Path
 
 from .readme import ROOT
 
-FENCE = re.compile(r"^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^ *```$", re.DOTALL | re.MULTILINE)
+FENCE = re.compile(
+    r"(?:^<!-- test: (?P<how>[^>\n]*) -->\n)?^(?P<indent> *)```(?P<language>\w*)\n(?P<text>.*?)^ *```$",
+    re.DOTALL | re.MULTILINE,
+)
 SHELL = frozenset({"bash", "sh"})
 BETWEEN = frozenset({"|", "||", "&&", ";", "&"})
 """What ends one command of a line and begins another."""
@@ -27,12 +30,14 @@ class Fenced:
       line: Of its first line.
       language: Behind the fence.
       text: Without the fence and its indentation.
+      how: Words of the comment before it, as ``readme.Block`` has them.
     """
 
     page: str
     line: int
     language: str
     text: str
+    how: tuple[str, ...] = ()
 
 
 def pages() -> list[Path]:
@@ -44,6 +49,12 @@ def pages() -> list[Path]:
 def blocks(*languages: str) -> list[Fenced]:
     """Returns all blocks in some languages, or in any."""
     return [block for path in pages() for block in _of_page(path) if not languages or block.language in languages]
+
+
+def block_of(page: str, text: str, *languages: str) -> Fenced:
+    """Returns the one block of a page that holds a text; of a shell where no languages are given."""
+    (found,) = [block for block in blocks(*(languages or SHELL)) if block.page == page and text in block.text]
+    return found
 
 
 def commands(block: Fenced) -> Iterator[list[str]]:
@@ -79,8 +90,9 @@ def _of_page(path: Path) -> Iterator[Fenced]:
     for match in FENCE.finditer(text):
         indent = len(match["indent"])
         own = "".join(line[indent:] if line.strip() else line for line in match["text"].splitlines(keepends=True))
-        line = text.count("\n", 0, match.start()) + 2
-        yield Fenced(str(path.relative_to(ROOT)), line, match["language"], own)
+        line = text.count("\n", 0, match.start("language")) + 2
+        how = tuple((match["how"] or "").split())
+        yield Fenced(str(path.relative_to(ROOT)), line, match["language"], own, how)
 
 
 def _lines(text: str) -> Iterator[list[str]]:

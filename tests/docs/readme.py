@@ -12,6 +12,7 @@ import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -60,11 +61,11 @@ def copy_project(folder: Path) -> None:
         if source.is_dir():
             shutil.copytree(source, folder / item, ignore=shutil.ignore_patterns("__pycache__"))
         else:
-            shutil.copy(source, folder / item)
+            shutil.copy2(source, folder / item)  # As old as it is: make would install what is newer.
     (folder / ".venv").symlink_to(sys.prefix)
 
 
-def change(file: Path, **changes: str | float | None) -> None:
+def change(file: Path, **changes: Any) -> None:
     """Changes values of a YAML file by their paths, ``a__b=1``."""
     tree = yaml.safe_load(file.read_text(encoding="utf-8"))
     for path, value in changes.items():

@@ -20,10 +20,11 @@ from typer.main import get_command
 from app.command_line import GROUP, build
 from app.config.load import load
 
-from .blocks import SHELL, Fenced, blocks, commands, unknown_names
+from .blocks import SHELL, Fenced, blocks, commands, pages, unknown_names
 from .readme import ROOT
 
 OWN_FILE = re.compile(r"(?<![\w./-])(?:configs|tests|app|train|docs|deployments)/[\w./-]+\.\w+")
+FENCE_LINE = re.compile(r"^\s*(?:```|~~~)", re.MULTILINE)
 TARGET = re.compile(r"^([a-z-]+):", re.MULTILINE)
 FOLDERS = (ROOT, *(ROOT / "app" / "projects" / "templates").iterdir())
 """Where a reader's files are: this project, and those that ``sparring new`` makes."""
@@ -72,6 +73,13 @@ def written(page: str) -> set[str]:
 
 def test_each_block_says_what_it_is() -> None:
     assert [block for block in blocks() if block.language not in LANGUAGES] == []
+
+
+def test_no_fence_is_overlooked() -> None:
+    for path in pages():
+        fences = len(FENCE_LINE.findall(path.read_text(encoding="utf-8")))
+        found = [block for block in blocks() if block.page == str(path.relative_to(ROOT))]
+        assert fences == 2 * len(found), path
 
 
 @of(*SHELL)

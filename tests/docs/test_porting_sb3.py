@@ -1,7 +1,9 @@
 """docs/porting-sb3.md: its command imports, its commands have their options, and its config trains on."""
 
+import json
 import re
 import shlex
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -10,11 +12,13 @@ import yaml
 from typer.testing import CliRunner
 
 from app.config.load import load
+from deployments.port import free_port
 from tests.train.porting.files import actor_critic, write
 from train.porting.commands import import_sb3
 from train.trying.trainers import try_trainer
 
-from .readme import ROOT, blocks, shows
+from .blocks import blocks as fenced
+from .readme import ROOT, Block, Terminal, blocks, change, reader_env, replaced, shows
 
 PAGE = (ROOT / "docs" / "porting-sb3.md").read_text(encoding="utf-8")
 
@@ -41,6 +45,35 @@ def test_what_is_imported_trains_on_with_the_config_that_is_shown(output: str) -
     config = load(path)
     assert config.models["main"].checkpoint == str(Path("pilot").absolute())
     assert not try_trainer(config, "main", updates=1).problems
+
+
+@pytest.mark.e2e
+@pytest.mark.timeout(400)
+def test_what_is_imported_is_served_played_and_exported_by_the_commands_of_the_page() -> None:
+    (shown,) = [
+        block.text for block in fenced("sh") if block.page == "docs/porting-sb3.md" and "serve run" in block.text
+    ]
+    ports = {port: str(free_port()) for port in ("36390", "8000")}
+    serve, play, export = replaced(shown, ports).splitlines(keepends=True)
+    two = {":type:": "<class 'gymnasium.spaces.discrete.Discrete'>", "n": "2", "start": "0", "_shape": []}
+    with tempfile.TemporaryDirectory(prefix="sb3-", dir="/tmp", ignore_cleanup_errors=True) as name:
+        root = Path(name)
+        (root / "logs").mkdir()
+        network = actor_critic(actions=2)
+        write(root / "model.zip", network.state_dict(), action_space=two)
+        terminal = Terminal(
+            root, root / "logs", reader_env(root / "home") | {"RAY_TMPDIR": name, "PYTHONPATH": str(ROOT)}
+        )
+        terminal.run("sparring import-sb3 model.zip --to pilot")
+        change(root / "pilot" / "config.yaml", actors__main__port=int(ports["36390"]))
+        change(root / "pilot" / "serve_config.yaml", http_options__port=int(ports["8000"]))
+        try:
+            terminal.do(Block(serve, "", ("port", ports["36390"])))
+            assert json.loads(terminal.run(play).splitlines()[-1])["episodes"] == 20
+        finally:
+            terminal.stop_all()
+        terminal.run(export)
+        assert list((root / "release").glob("*.onnx"))
 
 
 def test_commands_and_keys_are_there(output: str) -> None:

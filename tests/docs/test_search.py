@@ -1,10 +1,12 @@
 """docs/search.md: its config is a search, its objective trains, its commands are understood."""
 
+import json
 import re
 import shlex
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
+import pytest
 import typer
 
 from app.config.load import load
@@ -12,6 +14,9 @@ from app.config.search import Asha, HyperBand, Median, Pbt
 from app.plugins import load_plugin
 from train.search.commands import search
 from train.search.plan import plan
+
+from .blocks import blocks
+from .reader import reader_of_a_copy
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "docs" / "search.md").read_text(encoding="utf-8")
@@ -67,3 +72,19 @@ def test_its_commands_are_understood() -> None:
     assert len(lines) == 2
     for line in lines:
         assert command.make_context("search", shlex.split(line)[2:]).params["config"].name == "search.yaml"
+
+
+@pytest.mark.e2e
+@pytest.mark.long
+@pytest.mark.timeout(3600)
+def test_the_commands_of_the_page_find_a_config_that_can_be_launched() -> None:
+    searching, launching = (block for block in blocks("sh") if block.page == "docs/search.md")
+    with reader_of_a_copy("search-", timeout_s=1500) as reader:
+        for line in searching.text.splitlines():
+            found = json.loads(reader.terminal.run(line).splitlines()[-1])
+            assert found["finished"] + found["stopped_early"] == found["trials"], found
+        (shown,) = re.findall(r"~/(\S+)/\d+-\d+/best.yaml", launching.text)
+        best = Path(found["best_config"])
+        assert best.parent.parent == reader.folder / "home" / shown
+        launched = re.sub(r"~/\S+/best.yaml", str(best), launching.text)
+        assert json.loads(reader.terminal.run(launched).splitlines()[-1])["solved"] is True

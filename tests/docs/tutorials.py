@@ -3,7 +3,7 @@
 import os
 import re
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
@@ -77,7 +77,11 @@ class Reader:
           template: Name of the tutorial, which begins with ``sparring new``.
           ring: Whether blocks that need Ray are done, too.
         """
-        first, *others = [step for step in steps(page(template)) if ring or RING not in step.how]
+        return self.do([step for step in steps(page(template)) if ring or RING not in step.how])
+
+    def do(self, all_steps: Sequence[Step]) -> int:
+        """Does some blocks, of which the first makes the project, and returns how many these were."""
+        first, *others = all_steps
         self._type(first)
         folder = self._folder / first.text.split()[2]
         self._take_ports(folder)

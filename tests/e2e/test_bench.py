@@ -33,6 +33,18 @@ def test_ticks_are_answered_rightly_over_every_transport(place: Place) -> None:
     assert result["memory"]["growth_ticks"] >= 100_000
 
 
+@pytest.mark.long
+def test_metrics_are_measured_on_the_ticks_of_one_agent_of_three(place: Place) -> None:
+    words = "bench", "metrics", "--json", "--windows=1", "--seconds=0.3"
+    ended = place.run(str(BIN / "sparring"), *words, timeout_s=200)
+    assert ended.returncode == 0, ended.stderr
+    ticks = json.loads(ended.stdout)["ticks"]
+    assert all(0.2 < part < 0.5 for part in ticks["timed_part"].values())
+    for target, timed in (("echo", "echo_timed"), ("cartpole", "policy_timed")):
+        assert ticks[target]["errors"] == 0
+        assert ticks[target]["shares"][timed]["throughput_share"]["median"] > 0
+
+
 def test_ctrl_c_ends_a_benchmark_and_all_that_it_started(place: Place) -> None:
     command = place.start(*TICKS, "--cells", "--transport=http", "--connections=1", "--windows=1000")
     command.until("http, 1 connections")

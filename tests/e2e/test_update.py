@@ -1,13 +1,17 @@
 """Declarative deploys: a changed config rolls, a changed number of replicas does not, and the game port stays."""
 
+import tarfile
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from typing import Any
 
 import httpx
+import psutil
 import pytest
 
-from .commands import Place, listens, wait_until
+from tests.docs.blocks import block_of
+
+from .commands import ROOT, Place, listens, wait_until
 from .machine import Machine
 
 pytestmark = [pytest.mark.e2e, pytest.mark.timeout(300)]
@@ -49,6 +53,20 @@ def test_a_changed_config_rolls_and_a_changed_number_scales_in_place(machine: Ma
     machine.serve_deploy(TWO, "actors.main.push_ms=40", revision="b")  # The config file has changed, say.
     until_rolled(machine, second, 2)
     assert store_processes(machine) == stores
+
+
+@pytest.mark.long
+def test_the_commands_of_the_page_back_up_and_roll(machine: Machine) -> None:
+    place, before = machine.place, set(replicas(machine.place))
+    block = block_of("docs/operations.md", "before.tar")
+    (place.folder / "configs").symlink_to(ROOT / "configs")
+    machine.serve_config(TWO, revision="2026-12-01")
+    done = place.run("/bin/bash", "-euc", f"cd {place.folder}\n{block.text}", timeout_s=200, **machine.reach)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert "sparring:" in done.stdout  # Serve's status, at the end.
+    with tarfile.open(place.folder / "before.tar") as backup:
+        assert backup.getnames()
+    until_rolled(machine, before, 2)
 
 
 def test_a_config_that_cannot_start_leaves_the_old_replicas_as_they_are(machine: Machine) -> None:
@@ -188,4 +206,9 @@ def replicas(place: Place) -> dict[int, dict[str, Any]]:
 
 def store_processes(machine: Machine) -> set[int]:
     """Returns the processes of the stores."""
-    return {p.pid for p in machine.head.left_behind() if "ray::Host" in " ".join(p.cmdline())}
+    found = set()
+    for process in machine.head.left_behind():
+        with suppress(psutil.Error):  # One has ended meanwhile, as replicas do that were replaced.
+            if "ray::Host" in " ".join(process.cmdline()):
+                found.add(process.pid)
+    return found

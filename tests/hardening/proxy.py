@@ -45,7 +45,7 @@ class Proxy:
 def haproxy(folder: Path, game: int, serve: int) -> Iterator[Proxy]:
     """Runs the proxy in front of a game port and of Serve's port."""
     certificate, key, both = folder / "crt", folder / "key", folder / "sparring.pem"
-    _openssl(certificate, key)
+    certify(certificate, key)
     both.write_text(certificate.read_text() + key.read_text())
     proxy = Proxy(free_port(), free_port(), certificate)
     text = CONFIG.read_text(encoding="utf-8").replace("/etc/haproxy/sparring.pem", str(both))
@@ -65,7 +65,8 @@ def haproxy(folder: Path, game: int, serve: int) -> Iterator[Proxy]:
         process.wait(30)
 
 
-def _openssl(certificate: Path, key: Path) -> None:
+def certify(certificate: Path, key: Path) -> None:
+    """Writes a certificate for this machine that signs itself, and its key."""
     subject = ("-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost,IP:127.0.0.1")
     words = ("openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes")
     files = ("-keyout", str(key), "-out", str(certificate), "-days", "2")

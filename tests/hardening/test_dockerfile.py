@@ -3,6 +3,7 @@
 import fnmatch
 import re
 import shlex
+import subprocess
 from pathlib import PurePosixPath
 
 import pytest
@@ -60,9 +61,46 @@ def test_nothing_else_reaches_the_build() -> None:
     )
 
 
-def test_the_lock_is_what_is_installed_by_hash() -> None:
-    (install,) = (line for line in instructions("RUN") if "requirements" in line)
-    assert shlex.split(install) == ["pip", "install", "--require-hashes", "--no-deps", "-r", LOCK.name]
+@pytest.mark.parametrize("name", ["built", "built-cpu"])
+def test_what_is_installed_of_the_lock_is_known_by_its_hash(name: str) -> None:
+    install = next(line for line in reversed(stages()[name]) if ".lock" in line and line.startswith("RUN "))
+    pip = shlex.split(install.rpartition("&&")[2])
+    assert pip[:4] == ["pip", "install", "--require-hashes", "--no-deps"]
+    assert pip[-2] == "-r"
+    assert f"> {pip[-1]} " in install
+
+
+def test_both_parts_of_the_lock_are_all_of_it() -> None:
+    lines = LOCK.read_text().splitlines()
+    parts = [shlex.split(line.partition(">")[0]) for line in instructions("RUN") if LOCK.name in line]
+    assert [part[0] for part in parts] == ["grep", "grep"]
+    found = [subprocess.run(part, cwd=ROOT, capture_output=True, text=True, check=True).stdout for part in parts]
+    others, torch = (text.splitlines() for text in found)
+    assert sorted(others + torch) == sorted(lines)
+    assert [line.partition("==")[0] for line in torch] == ["torch"]
+
+
+def test_torch_without_cuda_comes_from_an_index_of_its_own() -> None:
+    """PyPI's is the build with CUDA, whose libraries the lock does not hold: it would be installed and not import."""
+    (options,) = (line for line in stages()["built-cpu"] if line.startswith("ARG TORCH_OPTIONS"))
+    assert shlex.split(options)[1].startswith("TORCH_OPTIONS=--index-url https://")
+    for name in ("built-cpu", "built-gpu"):
+        *_, installs, imports = stages()[name]
+        assert "${TORCH_OPTIONS}" in installs
+        assert re.match(r'RUN python -c "import .*\btorch\b', imports)
+
+
+def test_the_images_differ_in_torch_and_what_a_gpu_needs() -> None:
+    cpu, gpu = (stages()[name][1:] for name in ("cpu", "gpu"))
+    own = [line for line in cpu if line not in gpu], [line for line in gpu if line not in cpu]
+    torch, cuda = (
+        "COPY --from=built-cpu /opt/sparring /opt/sparring",
+        "COPY --from=built-gpu /opt/sparring /opt/sparring",
+    )
+    assert [[line for line in lines if not line.startswith("FROM ")] for lines in own] == [
+        [torch],
+        ["ENV NVIDIA_VISIBLE_DEVICES=all NVIDIA_DRIVER_CAPABILITIES=compute,utility", cuda],
+    ]
 
 
 def test_the_torch_of_the_gpu_image_is_the_one_that_is_pinned() -> None:

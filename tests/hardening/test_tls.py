@@ -1,8 +1,11 @@
 """TLS ends at the proxy, and every protocol of the game port passes it."""
 
 import asyncio
+import os
+import signal
 import ssl
 import subprocess
+import sys
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -16,10 +19,15 @@ from app.client.kept import ConnectionLostError
 from tests.deployments.echo_service import EchoService
 from tests.deployments.wire_client import WAIT_S, Client, listening, post
 from tests.deployments.wire_frames import UPGRADE, bray, bray_reply, native, native_reply, step
+from tests.docs.blocks import block_of
+from tests.docs.readme import ROOT
+from tests.e2e.commands import listens, wait_until
 
-from .proxy import CONFIG, HAPROXY, Proxy, haproxy, needs_haproxy
+from .proxy import CONFIG, HAPROXY, Proxy, certify, haproxy, needs_haproxy
 
 pytestmark = [pytest.mark.slow, needs_haproxy]
+
+PROGRAM_S = 40.0
 
 
 @asynccontextmanager
@@ -79,6 +87,17 @@ async def test_a_game_is_played_through_https(tmp_path: Path, monkeypatch: pytes
             assert answer.value == {"path": "/step", "body": '{"a":1}'}
 
 
+async def test_the_program_of_the_page_reaches_the_game_port(tmp_path: Path) -> None:
+    block = block_of("docs/hardening.md", "https://", "python")
+    async with proxied(tmp_path) as proxy:
+        program = block.text.replace("play.example:36443", f"localhost:{proxy.game_port}")
+        own = {"SSL_CERT_FILE": str(proxy.certificate), "GAME_SECRET": "s" * 32, "PYTHONPATH": str(ROOT)}
+        words = (sys.executable, "-c", program)
+        process = await asyncio.create_subprocess_exec(*words, env=os.environ | own, stdout=asyncio.subprocess.PIPE)
+        printed, _ = await asyncio.wait_for(process.communicate(), PROGRAM_S)
+    assert (process.returncode, printed) == (0, b"ready\n")
+
+
 def test_the_direct_way_past_the_proxy_is_refused() -> None:
     with pytest.raises(ValueError, match="direct goes past the proxy that ends TLS"):
         GameClient("https://localhost:1", direct=True)
@@ -119,3 +138,25 @@ def test_the_shipped_file_is_valid_but_for_the_certificate(tmp_path: Path) -> No
     ]
     assert errors
     assert all(str(pem) in line or "Error(s) found" in line for line in errors), errors
+
+
+@pytest.mark.skipif(os.geteuid() != 0 and not os.environ.get("CI"), reason="writes below /etc, as root")
+def test_the_commands_of_the_page_put_it_in_front(tmp_path: Path) -> None:
+    """In a mount namespace where /etc/haproxy is another folder, so that the machine's own stays as it is."""
+    block = block_of("docs/hardening.md", "fullchain")
+    certify(tmp_path / "fullchain.pem", tmp_path / "privkey.pem")
+    (tmp_path / "configs").symlink_to(ROOT / "configs")
+    words = ("unshare", "--mount", "/bin/bash", "-euc", f"mount -t tmpfs none /etc/haproxy\n{block.text}")
+    own = {"PATH": f"{os.environ['PATH']}:/usr/sbin:/sbin"}
+    with (tmp_path / "log").open("wb") as log:
+        running = subprocess.Popen(
+            words, cwd=tmp_path, env=os.environ | own, stdin=subprocess.DEVNULL, stdout=log, stderr=log, process_group=0
+        )
+    trust = ssl.create_default_context(cafile=str(tmp_path / "fullchain.pem"))
+    try:
+        wait_until(lambda: listens(36443) and listens(8443), (tmp_path / "log").read_text, PROGRAM_S)
+        with httpx.Client(verify=trust) as http:
+            assert http.get("https://localhost:8443/-/healthz").status_code == 503  # Nothing runs behind it.
+    finally:
+        os.killpg(running.pid, signal.SIGTERM)
+        running.wait(PROGRAM_S)

@@ -1,7 +1,9 @@
 import math
 import threading
 import tracemalloc
+from typing import Any, cast
 
+import numpy as np
 import pytest
 
 from app.metrics import names
@@ -84,6 +86,23 @@ def test_a_value_that_is_not_finite_is_told_once_by_name(caplog: pytest.LogCaptu
         'metric loss{part="policy"} got nan; allowed are finite numbers, others are counted as not_finite'
     ]
     assert [part.summary.not_finite for part in registry.whole()] == [2]
+
+
+def test_a_whole_number_that_no_float_holds_is_not_finite_and_harms_no_other_value() -> None:
+    registry = Registry()
+    for value in (1, 10**400, -(10**400), np.float32(2), True):
+        registry.record("x", cast("float", value))
+    [part] = registry.growth()
+    assert (part.summary.count, part.summary.sum, part.summary.not_finite) == (3, 4, 2)
+
+
+@pytest.mark.parametrize("wrong", ["3", None, 1j, [1.0]])
+def test_what_is_no_number_is_refused_where_it_is_recorded(wrong: Any) -> None:
+    registry = Registry()
+    registry.record("x", 1.0)
+    with pytest.raises(TypeError):
+        registry.record("x", wrong)
+    assert [part.summary.count for part in registry.growth()] == [1]
 
 
 def test_values_of_many_threads_are_neither_lost_nor_counted_twice() -> None:

@@ -251,7 +251,7 @@ async def test_who_waits_for_weights_that_must_be_fetched_keeps_no_other_version
 
 async def test_a_remote_call_without_an_answer_ends_in_an_error_and_the_next_one_works() -> None:
     remote = Remote()
-    queue = RemoteQueue(SPEC, remote.call, bounded(100), timeout_s=0.02)
+    queue = RemoteQueue(SPEC, remote.call, bounded(100), timeout_s=0.5)
     outcomes = await asyncio.gather(*(queue.decide(question(v)) for v in (1, 2)), return_exceptions=True)
     assert [str(outcome) for outcome in outcomes] == ["the model did not answer: TimeoutError: "] * 2
     await remote.called.get()

@@ -36,8 +36,8 @@ def test_what_is_read_is_a_copy() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"reward": np.zeros(2)}, r"'reward' has rows of float64 \(\), the storage takes float32 \(\)"),
-        ({"observation/units": np.zeros((2, 3), np.uint8)}, r"rows of uint8 \(3,\), the storage takes uint8 \(2,\)"),
+        ({"reward": np.zeros(2)}, r"'reward' has rows of float64 \(\), allowed are float32 \(\)"),
+        ({"observation/units": np.zeros((2, 3), np.uint8)}, r"rows of uint8 \(3,\), allowed are uint8 \(2,\)"),
         ({"reward": np.zeros(3, np.float32)}, "columns of one length"),
         ({"more": np.zeros(2)}, "rows have the columns"),
     ],

@@ -26,7 +26,10 @@ class Deadly(CartPoleEnv):
         self, *, seed: int | None = None, options: dict[str, Any] | None = None
     ) -> tuple[np.ndarray[Any, Any], dict[str, Any]]:
         for death in folder().glob("death*"):
-            death.unlink()
+            try:
+                death.unlink()
+            except FileNotFoundError:
+                continue  # Another process dies of it.
             os.kill(os.getpid(), signal.SIGKILL)
         return super().reset(seed=seed, options=options)
 

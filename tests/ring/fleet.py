@@ -35,17 +35,24 @@ def tick_all(url: str, sessions: list[str]) -> list[int]:
         return [int(_step(http, session, "tick").headers["seq"]) for session in sessions]
 
 
-def statuses(service: Service, replicas: int) -> list[dict[str, Any]]:
-    """Returns the status of each replica of a game port."""
+@contextmanager
+def connections(service: Service, replicas: int) -> Iterator[dict[str, httpx.Client]]:
+    """Opens a kept connection to each replica of a game port, by its name; the kernel chooses which one it gives."""
     with ExitStack() as stack:
         clients: dict[str, httpx.Client] = {}
 
         def all_of_them() -> bool:
-            client = stack.enter_context(httpx.Client(base_url=service.url, timeout=30))
+            client = stack.enter_context(service.new_client())
             clients.setdefault(client.get("/status").json()["replica"], client)
             return len(clients) == replicas
 
         wait_until(all_of_them, f"{replicas} replicas answer")
+        yield clients
+
+
+def statuses(service: Service, replicas: int) -> list[dict[str, Any]]:
+    """Returns the status of each replica of a game port."""
+    with connections(service, replicas) as clients:
         return [client.get("/status").json() for client in clients.values()]
 
 

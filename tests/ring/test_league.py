@@ -26,6 +26,7 @@ from app.stores.model_sources import ModelSources
 from app.stores.names import LEAGUE
 from app.types import Version
 from deployments.port import free_port
+from tests.soak.faults import children
 from train.checkpoint import Checkpoints
 from train.league.keeper import LeagueKeeper
 from train.league.trained_player import TrainedPlayer
@@ -189,9 +190,7 @@ def test_a_match_goes_on_in_another_replica_and_over_the_death_of_the_league(clu
         service.restart_league()
         stop(service, game, place["main"], 1.0)
         stop(service, game, place["main:1"], -1.0)
-        wait_until(
-            lambda: [match.id for match in service.standing().matches] == [told[0]["match"]], "it is counted", 60
-        )
+        wait_until(lambda: [match.id for match in service.finished()] == [told[0]["match"]], "it is counted", 60)
         assert service.players() == {"main", "exploiter", "script", "main:1"}
         seats(service, "next")
 
@@ -300,8 +299,7 @@ def test_players_of_one_trainer_take_turns_and_go_on_with_what_they_were(cluster
 
 def trainer_pid() -> int:
     """Returns the process of one of the trainers."""
-    children = psutil.Process().children(recursive=True)
-    return next(child.pid for child in children if "ray::RayTrainWorker" in " ".join(child.cmdline()))
+    return children("ray::RayTrainWorker")[0].pid
 
 
 def test_all_parts_may_die_at_once_and_the_league_learns_on(cluster: Cluster, tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterator
+from contextlib import suppress
 from typing import Any
 
 import pytest
@@ -26,6 +27,8 @@ def service(cluster: Cluster, tmp_path_factory: pytest.TempPathFactory) -> Itera
         with training(running, home), playing(running.url):
             updates(running, lambda found: len(found) > 3, "updates")
             wait_until(lambda: value(running, "sparring_learner_busy_ratio", "last") is not None, "the learner tells")
+            # It tells for the first time a second after its first rows, when four updates may have been told already.
+            wait_until(lambda: value(running, "sparring_buffer_rows_sampled_total", "sum"), "the buffer tells")
         yield running
 
 
@@ -41,7 +44,7 @@ def value(service: Service, name: str, reduction: str, **fields: str) -> float |
 
 
 def test_every_part_of_the_ring_is_measured(service: Service) -> None:
-    listed = {one["name"]: one for one in service.http.get("/metrics/names").json()["metrics"]}
+    listed: dict[str, Any] = {}
     expected = {
         "sparring_ticks_total", "sparring_starts_total", "sparring_tick_seconds", "sparring_model_batch_seconds",
         "sparring_model_batch_rows", "sparring_games", "sparring_sessions", "sparring_weights_age_seconds",
@@ -50,14 +53,24 @@ def test_every_part_of_the_ring_is_measured(service: Service) -> None:
         "learner/loss_policy", "learner/entropy", "learner/kl", "learner/grad_norm", "learner/wait_s",
         "learner/lag_mean", "reward", "episode/ticks",
     }  # fmt: skip
+
+    def all_told() -> bool:
+        listed.update({one["name"]: one for one in service.http.get("/metrics/names").json()["metrics"]})
+        return expected <= set(listed)
+
+    with suppress(AssertionError):  # The next one names what is missing.
+        wait_until(all_told, "each process has told what it measures")
     assert expected <= set(listed), f"missing are {expected - set(listed)} of {sorted(listed)}"
     assert listed["sparring_tick_seconds"]["labels"] == ["actor", "model", "part"]
 
 
 def test_reports_of_two_replicas_are_one_series_that_adds_up(service: Service) -> None:
-    ticks = wait_until(lambda: value(service, "sparring_ticks_total", "sum"), "ticks are told")
+    wait_until(lambda: value(service, "sparring_ticks_total", "sum"), "ticks are told")
     wait_until(
-        lambda: value(service, "sparring_tick_seconds", "count", **{"label.part": "agent"}) == ticks,
+        lambda: (
+            value(service, "sparring_tick_seconds", "count", **{"label.part": "agent"})
+            == value(service, "sparring_ticks_total", "sum")
+        ),
         "each tick is timed",
     )
     parts = {

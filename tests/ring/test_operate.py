@@ -94,10 +94,16 @@ def test_any_replica_answers_for_its_node(two: tuple[Service, Service]) -> None:
     assert metrics["sparring_node_replicas_silent"] == {(): 0}
 
 
-def test_serves_port_sends_an_operator_to_the_nodes_own(two: tuple[Service, Service]) -> None:
+def test_serves_port_answers_for_all_nodes_and_sends_an_operator_to_one_for_its_own(
+    two: tuple[Service, Service],
+) -> None:
     service = two[0]
-    reply = httpx.get(f"{service.serve_url}/sessions", params={"limit": "2"})
-    assert (reply.status_code, reply.headers["location"]) == (307, f"{service.url}/sessions?limit=2")
+    page = httpx.get(f"{service.serve_url}/sessions", params={"limit": "2"}).json()
+    assert ([session["id"] for session in page["sessions"]], page["next"]) == (["game-0", "game-1"], "game-1")
+    assert httpx.get(f"{service.serve_url}/sessions/game-2").json()["id"] == "game-2"
+    assert len(httpx.get(f"{service.serve_url}/replicas").json()["replicas"]) == 2
+    reply = httpx.get(f"{service.serve_url}/node")
+    assert (reply.status_code, reply.headers["location"]) == (307, f"{service.url}/node")
     followed = httpx.get(f"{service.serve_url}/metrics", follow_redirects=True)
     assert followed.headers["content-type"].startswith("text/plain; version=0.0.4")
     assert httpx.get(f"{service.serve_url}/openapi.json").json()["openapi"] == "3.1.0"

@@ -46,11 +46,10 @@ def test_every_second_game_is_recorded_whole(service: Service) -> None:
     with playing(service.url, games=8) as game_core:
         wait_until(lambda: len(recorded(service)) >= 20, "episodes are recorded")
     games = game_core.result().episodes
-    counts = service.status()["counts"]
-    wait_until(lambda: service.status()["counts"]["recorded_episodes"] > counts["recorded_episodes"] - 1, "all written")
+    wait_until(lambda: len(recorded(service)) > 0.2 * games, "what was played last is written")
     episodes = recorded(service)
     assert 0.2 * games < len(episodes) < 0.8 * games
-    assert "recordings_dropped" not in counts
+    assert "recordings_dropped" not in service.status()["counts"]
     for rows in episodes:
         assert rows["kind"][-1] in (RowKind.TERMINATED, RowKind.TRUNCATED)
         assert rows["tick"].tolist() == list(range(len(rows["tick"])))

@@ -5,7 +5,6 @@ import signal
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
 
 import httpx
 import pytest
@@ -14,7 +13,8 @@ from app.errors import PortInUseError
 from deployments.actor import SWEEP_S
 from deployments.port import free_port
 
-from .service import Cluster, Service, observation, playing, step, wait_until
+from .fleet import connections
+from .service import Cluster, Service, observation, playing, step
 
 pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
 
@@ -30,15 +30,7 @@ def service(cluster: Cluster) -> Iterator[Service]:
 @pytest.fixture
 def doors(service: Service) -> Iterator[dict[str, httpx.Client]]:
     """A kept connection to each replica, by the replica's name."""
-    with ExitStack() as stack:
-        found: dict[str, httpx.Client] = {}
-
-        def both() -> bool:
-            client = stack.enter_context(httpx.Client(base_url=service.url, timeout=30))
-            found.setdefault(client.get("/status").json()["replica"], client)
-            return len(found) == 2
-
-        wait_until(both, "the kernel spreads connections over both replicas")
+    with connections(service, 2) as found:
         yield found
 
 

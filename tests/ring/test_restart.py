@@ -29,6 +29,11 @@ def replicas(trial: str) -> list[int]:
     return found
 
 
+def namespaces() -> set[str]:
+    """Returns the namespaces in which an actor with a name lives."""
+    return {str(actor["namespace"]) for actor in ray.util.list_named_actors(all_namespaces=True)}
+
+
 def test_a_service_is_deployed_again_on_its_port_while_games_are_played(cluster: Cluster) -> None:
     with Service(cluster, "redeployed", f"actors.main.port={free_port()}") as service, playing(service.url) as core:
         wait_until(lambda: service.status()["sessions"] == 16, "games are played")
@@ -46,8 +51,8 @@ def test_a_service_that_ended_leaves_nothing_and_starts_at_once_on_the_same_port
         with Service(cluster, "again", f"actors.main.port={port}") as service:
             assert service.port == port
             assert service.step(body=observation()).status_code == 200
-            assert len(replicas("again")) == 1
+            wait_until(lambda: len(replicas("again")) == 1, "the process before is gone")
             namespace = service.trial.namespace
         assert not listens(port)
-        assert namespace not in {actor["namespace"] for actor in ray.util.list_named_actors(all_namespaces=True)}
+        wait_until(lambda gone=namespace: gone not in namespaces(), "its stores are gone")
     wait_until(lambda: not replicas("again"), "no process is left", 10)

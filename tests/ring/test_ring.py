@@ -36,8 +36,12 @@ def test_new_weights_are_played_without_a_restart(ring: Service) -> None:
         return answered.headers["policy_version"], answered.content
 
     pid = ring.status()["pid"]
-    version, _ = state()
-    generation, number = map(int, version.split("."))
+    updates(ring, bool, "an update")
+    newest = ring.trial.weights("main").newest()
+    assert newest is not None
+    generation = newest.generation
+    wait_until(lambda: int(state()[0].split(".")[0]) == generation, "weights of the trainer answer")
+    number = int(state()[0].split(".")[1])
     wait_until(lambda: int(state()[0].split(".")[1]) > number + 5, "newer versions answer")
     assert int(state()[0].split(".")[0]) == generation
     assert ring.status()["pid"] == pid

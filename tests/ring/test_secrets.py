@@ -18,8 +18,8 @@ ADMIN = "administrator-5f1c9a7be2"
 SECRET = "signs-tokens-8d2c41f0aa97"  # noqa: S105  # Of this test.
 LATER = "comes-too-late-77ac019be3"
 PAGES = (
-    "/ring", "/status", "/node", "/sessions", "/metrics", "/errors?level=warning&traceback=1", "/alarms", "/weights",
-    "/recordings", "/openapi.json", "/console",
+    "/ring", "/status", "/node", "/replicas", "/sessions", "/metrics", "/errors?level=warning&traceback=1", "/alarms",
+    "/weights", "/recordings", "/openapi.json", "/console",
 )  # fmt: skip
 """What the service tells of itself."""
 

@@ -16,6 +16,7 @@ from numpy.typing import NDArray
 from app.models.distributions.action import log_prob_and_entropy
 from app.models.module import from_arrays, spec_of
 from app.stores.buffer import BufferStats
+from app.stores.buffer_store import EMPTY_ROUND
 from app.types import Arrays, RowKind, Rows, Version
 
 from .learner import Learner
@@ -141,7 +142,7 @@ def test_a_repeated_push_is_stored_once(service: Service, learner: Learner) -> N
     service.publish(seed=1)
     with playing(service.url):
         rows = learner.next()
-    del rows["batch"]
+    del rows["batch"], rows[EMPTY_ROUND]
     rows["episode"] = rows["episode"] + 2**60  # Of games that nobody has played yet.
     before = settled(learner)
     for _ in range(3):
@@ -155,7 +156,7 @@ def test_a_push_whose_sender_died_before_the_acknowledgement_is_stored_once(serv
     service.publish(seed=1)
     with playing(service.url):
         rows = learner.next()
-    del rows["batch"]
+    del rows["batch"], rows[EMPTY_ROUND]
     rows["episode"] = rows["episode"] + 2**61  # Of games that nobody has played yet.
     before = settled(learner)
     namespace = service.trial.namespace
@@ -184,15 +185,15 @@ def test_games_of_a_killed_game_core_are_closed_as_truncated_and_others_go_on(
     service.step("other", "start")
     command = [sys.executable, "-m", "app.client", "--games=4", f"--url={service.url}", "--env=CartPole-v1"]
     closed = service.status()["counts"].get("closed_idle", 0)
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as game_core:
-        wait_until(lambda: service.status()["sessions"] == 5, "the game core plays")
-        game_core.send_signal(signal.SIGKILL)
 
-    def others_alone() -> bool:
+    def open_beside(games: int) -> bool:  # A tick each time, so that the other game is never idle.
         assert service.step("other", "tick", observation()).status_code == 200
-        return service.status()["sessions"] == 1
+        return service.status()["sessions"] == 1 + games
 
-    wait_until(others_alone, "the killed core's games are closed")
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as game_core:
+        wait_until(lambda: open_beside(4), "the game core plays")
+        game_core.send_signal(signal.SIGKILL)
+    wait_until(lambda: open_beside(0), "the killed core's games are closed")
     assert service.status()["counts"]["closed_idle"] == closed + 4
     service.step("other", "stop")
 

@@ -12,7 +12,7 @@ pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
 WAIT = ("buffers.rollouts.rollouts=wait", "actors.main.unroll_ticks=1000")
 
 
-@pytest.mark.parametrize("replicas", [1, 2])
+@pytest.mark.parametrize("replicas", [pytest.param(1, marks=pytest.mark.long), 2])
 def test_every_row_is_of_the_version_that_learns_from_it(cluster: Cluster, tmp_path: Path, replicas: int) -> None:
     with Service(cluster, f"waiting{replicas}", *WAIT, f"actors.main.replicas={replicas}") as service:
         with playing(service.url), training(service, tmp_path):

@@ -13,7 +13,7 @@ from app.sessions.limits import Limits
 from app.sessions.roles import Guard, Save
 from app.sessions.session import EndCause
 from app.sessions.table import SessionTable
-from app.sessions.times import TickTimes
+from app.sessions.times import TimesOf
 from app.types import Purpose, SessionId, StepKind, Version
 from app.wire.payload import Codec, CodecKind, Payload, codec_of
 from app.wire.steps import Body, Credentials, JsonBody, StepReply, StepRequest
@@ -116,7 +116,7 @@ class Table:
         save: Save | None = None,
         snapshot_every_ticks: int | None = None,
         guard: Guard | None = None,
-        times: TickTimes | None = None,
+        times: TimesOf | None = None,
     ) -> None:
         self.now_s = 1000.0
         self.made: list[FakeAgent] = []

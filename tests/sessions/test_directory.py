@@ -172,3 +172,24 @@ def test_who_comes_back_after_it_was_taken_for_gone_keeps_what_nobody_took_and_n
 
 def test_a_replica_answers_no_longer_than_the_directory_waits() -> None:
     assert LEASE_S < SILENT_S
+
+
+def test_of_a_replica_that_another_knew_it_waits_to_be_told_and_gives_it_no_new_games() -> None:
+    games = Directory(epoch=100)
+    games.join(A, [], now_s=0.0)
+    games.expect([A, B, Replica("gateway", "", 0, actor="main")], now_s=0.0)
+    assert (games.awaited, set(games.replicas), games.fresh("main", 0.0)) == ({"b"}, {"a", "b"}, {"a": 0})
+    assert not games.leave_if_silent("b", SILENT_S)
+    games.report("b", Load(0.5, 3))  # It reports before it finds out that this is another directory.
+    assert games.fresh("main", 0.5) == {"a": 0}
+    games.join(B, [("g", 7)], now_s=1.0)
+    assert (games.awaited, games.find("g")) == (set(), (Claim("b", 7), B))
+    assert games.fresh("main", 1.0) == {"a": 0, "b": 0}
+
+
+def test_whoever_is_gone_is_not_waited_for() -> None:
+    games = Directory(epoch=100)
+    games.expect([A, B], now_s=0.0)
+    games.leave("a")
+    assert games.leave_if_silent("b", SILENT_S + 0.1)
+    assert (games.awaited, games.replicas) == (set(), {})

@@ -4,7 +4,16 @@ from dataclasses import dataclass, field
 import pytest
 
 from app.errors import BadRequestError
-from app.sessions.listing import PAGE_MAX, Query, SessionList, SessionSummary, page_document, read_query
+from app.sessions.listing import (
+    PAGE_MAX,
+    Query,
+    SessionList,
+    SessionSummary,
+    merged,
+    page_document,
+    read_query,
+    rows_of,
+)
 from app.types import Purpose
 
 
@@ -85,3 +94,26 @@ def test_a_query_survives_its_url() -> None:
     query = Query(7, "a b&c", "g", "play")
     assert read_query(query.fields()) == query
     assert read_query({}) == Query()
+
+
+def row(name: str, replica: str = "one") -> dict[str, object]:
+    return SessionSummary(name, name, "player", "train", 1, 0.0, replica).as_dict()
+
+
+def test_rows_of_several_replicas_make_one_page_by_id() -> None:
+    pages = [[row("a"), row("d")], [], [row("b", "two"), row("c", "two"), row("e", "two")]]
+    found, more = merged(pages, 3)
+    assert ([one.id for one in found], [one.replica for one in found], more) == ([*"abc"], ["one", "two", "two"], True)
+    found, more = merged(pages, 5)
+    assert ([one.id for one in found], more) == ([*"abcde"], False)
+
+
+def test_rows_are_taken_as_they_were_sent() -> None:
+    assert rows_of([row("a"), row("b")]) == [row("a"), row("b")]
+    assert rows_of([]) == []
+
+
+@pytest.mark.parametrize("wrong", [None, {}, "a", [7], [row("a"), {}], [row("a") | {"new": 1}]])
+def test_what_is_no_page_of_sessions_is_refused(wrong: object) -> None:
+    with pytest.raises(ValueError, match="allowed are sessions with agent, game, id"):
+        rows_of(wrong)

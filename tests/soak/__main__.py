@@ -1,14 +1,17 @@
 """``python -m tests.soak``: steady load and random faults for as long as one likes."""
 
 import argparse
-import shutil
 import sys
 from pathlib import Path
 
 from app.errors import SparringError
 from tests.soak.run import Soak, run
+from tests.soak.state import clear
 
 DEFAULT = Path(__file__).parents[2] / "build" / "soak"
+
+INTERRUPTED = 128 + 2
+"""Exit code of what SIGINT has ended."""
 
 
 def main() -> int:
@@ -19,13 +22,16 @@ def main() -> int:
     parser.add_argument("--resume", action="store_true", help="goes on with what is in the folder")
     given = parser.parse_args()
     folder = given.folder.absolute()
-    if not given.resume and folder.exists():
-        shutil.rmtree(folder)
     try:
+        if not given.resume:
+            clear(folder)
         report = run(Soak(folder, given.seed, 60 * given.minutes, given.resume))
     except (ValueError, SparringError) as error:
         sys.stderr.write(f"{error}\n")
         return 2
+    except KeyboardInterrupt:
+        sys.stderr.write(f"interrupted; {folder} keeps what was done, --resume goes on with it\n")
+        return INTERRUPTED
     sys.stdout.write(report.text())
     return 1 if report.problems else 0
 

@@ -121,7 +121,7 @@ def _made(fault: Fault, at_s: float, target: Target, games: Load) -> Recovery:
     broken_s = time.monotonic()
     games_s = _wait(lambda: games.all_answered_since(broken_s), GAMES_S)
     well_s = _wait(is_well, max(0.0, WELL_S - (time.monotonic() - begun_s)))
-    ended_s = None if well_s is None else time.monotonic() - broken_s
+    ended_s = None if well_s is None else round(time.monotonic() - broken_s, 1)
     _tell(f"        games {games_s}, well {ended_s}")
     return Recovery(round(at_s, 1), fault.kind, games_s, ended_s)
 

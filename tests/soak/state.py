@@ -1,6 +1,7 @@
 """How far a soak is, so that it goes on after a stop; written whole or not at all."""
 
 import json
+import shutil
 from collections import Counter
 from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
@@ -10,6 +11,9 @@ from tests.soak.ledger import Ledger, ledger_of
 from tests.soak.report import Recovery
 
 NAME: Final = "state.json"
+UNFINISHED: Final = f".{NAME}.unfinished"
+WRITTEN: Final = frozenset({NAME, UNFINISHED, "home", "report.json", "report.md"})
+"""All that a soak writes into its folder."""
 SCHEMA_VERSION: Final = 1
 
 
@@ -34,9 +38,25 @@ class State:
         told = {part.name: getattr(self, part.name) for part in fields(self)}  # asdict() cannot copy a Counter.
         told |= {"schema_version": SCHEMA_VERSION, "ledger": self.ledger.as_dict(), "rows": dict(self.rows)}
         told["faults"] = [asdict(fault) for fault in self.faults]
-        unfinished = folder / f".{NAME}.unfinished"
+        unfinished = folder / UNFINISHED
         unfinished.write_text(json.dumps(told), encoding="utf-8")
         unfinished.replace(folder / NAME)
+
+
+def clear(folder: Path) -> None:
+    """Removes a soak's folder, if there is one.
+
+    Raises:
+      ValueError: It holds something else as well.
+    """
+    if not folder.exists():
+        return
+    others = sorted(path.name for path in folder.iterdir() if path.name not in WRITTEN)
+    if others:
+        raise ValueError(
+            f"{folder} is no soak's folder, it holds {', '.join(others[:3])}; allowed is a new or empty one"
+        )
+    shutil.rmtree(folder)
 
 
 def read_state(folder: Path, seed: int, seconds: float) -> State:

@@ -22,9 +22,15 @@ class FakeShard:
     batches: int = 0
     gone: bool = False
     kept: set[int] = field(default_factory=set)
+    quick: int = 1_000_000
+    """Draws that it makes at once; those behind them wait for ``slow``."""
+    slow: asyncio.Event = field(default_factory=asyncio.Event)
 
     async def draw(self, number: int) -> bool:
         await asyncio.sleep(0)
+        self.quick -= 1
+        if self.quick < 0:
+            await self.slow.wait()
         if self.gone or not self.batches:
             self.batches = 0
             return False
@@ -234,6 +240,22 @@ async def test_one_batch_is_not_kept_back_for_others_that_may_come() -> None:
         await deal.open(workers=1)
         deal.shards[0].fill(1)
         assert len(await deal.take(0)) == 1
+
+
+async def test_a_stream_that_ends_while_a_batch_is_drawn_ends_for_all_workers_behind_the_same_round() -> None:
+    async with dealing(shards=1, credits_batches=4, together=True) as deal:
+        await deal.open()
+        (shard,) = deal.shards
+        shard.quick = 2  # The first round; the next one, which would travel with it, is under way at the end.
+        shard.fill(4)
+        asked = asyncio.create_task(deal.round())
+        await settle()
+        deal.dealer.close()
+        assert [ticket.batch for ticket in await asked] == [1, 1]
+        assert await deal.dealer.take(0, "g") is NoBatch.OVER
+        shard.slow.set()
+        await settle()
+        assert await deal.dealer.take(1, "g") is NoBatch.OVER
 
 
 async def test_a_take_that_nothing_answers_ends_so_that_the_worker_asks_again(monkeypatch: pytest.MonkeyPatch) -> None:

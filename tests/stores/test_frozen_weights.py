@@ -1,17 +1,16 @@
 """Frozen clones without Ray: what a session asks for is what was set apart, whatever became of the live weights."""
 
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import ray
 
 from app.errors import ModelMismatchError
 from app.models.lineage import Clone
 from app.models.pool import ModelPool, Source
 from app.models.saved import WEIGHTS, SavedModel
 from app.stores import frozen_weights as module
-from app.stores import weights as weights_module
 from app.stores.frozen_weights import FrozenWeights
 from app.stores.weights import WeightStore
 from app.types import Arrays, Version
@@ -19,8 +18,8 @@ from app.types import Arrays, Version
 
 @pytest.fixture(autouse=True)
 def _no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    for one in (module, weights_module):
-        monkeypatch.setattr(one, "ray", SimpleNamespace(put=lambda arrays: arrays, get=lambda arrays: arrays))
+    monkeypatch.setattr(ray, "put", lambda arrays: arrays)
+    monkeypatch.setattr(ray, "get", lambda arrays: arrays)
 
 
 def arrays(value: float) -> Arrays:

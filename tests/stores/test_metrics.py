@@ -59,6 +59,15 @@ async def test_updates_are_read_from_where_a_reader_was() -> None:
     assert await store.updates_after(3) == []
 
 
+async def test_updates_of_all_trainers_add_up_where_none_is_meant() -> None:
+    store = MetricStore()
+    for update in (Update(7, 1.0, {}, "main"), Update(3, 2.0, {"loss": 0.5}, "other"), Update(8, 1.5, {}, "main")):
+        await store.update(update)
+    of_all = await store.progress(1)
+    assert (of_all.updates, of_all.last) == (11, {"loss": 0.5})
+    assert (await store.progress(1, "main")).updates == 8
+
+
 async def test_training_is_live_from_its_first_update_until_the_next_run() -> None:
     store = MetricStore()
     assert not (await store.progress(1)).live

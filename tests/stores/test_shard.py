@@ -70,6 +70,22 @@ async def test_a_push_that_was_refused_is_taken_later_and_once() -> None:
     assert (stats.supply.inserted, stats.repeated_pushes, stats.refused_rows) == (12, 1, 4)
 
 
+@pytest.mark.parametrize(
+    ("change", "says"),
+    [
+        ({"note": np.zeros(4, np.int8)}, "rows have the columns .*note.*; allowed are "),
+        ({"reward": np.zeros(4, np.float64)}, "column 'reward' has rows of float64 .*, allowed are float32"),
+    ],
+)
+async def test_rows_of_another_layout_are_refused_and_lose_no_others(change: Rows, says: str) -> None:
+    shard = ShardStore(SPEC, settings())
+    await shard.push("a", 1, trajectory(3))
+    with pytest.raises(ValueError, match=says):
+        await shard.push("a", 2, trajectory(3) | change)
+    assert await shard.push("a", 2, trajectory(3))
+    assert (await shard.shard_stats()).supply.held == 8
+
+
 async def test_memory_stays_flat_while_producers_are_ten_times_as_fast_as_the_learner() -> None:
     shard = ShardStore(SPEC, settings(batch_rows=64, capacity_rows=256))
     number = 0

@@ -4,10 +4,10 @@ import asyncio
 import shutil
 import threading
 from pathlib import Path
-from types import SimpleNamespace
 
 import numpy as np
 import pytest
+import ray
 
 from app.errors import ModelMismatchError
 from app.models.content import content_hash
@@ -19,7 +19,8 @@ from app.types import Arrays, Version
 
 @pytest.fixture(autouse=True)
 def _no_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "ray", SimpleNamespace(put=lambda arrays: arrays, get=lambda arrays: arrays))
+    monkeypatch.setattr(ray, "put", lambda arrays: arrays)
+    monkeypatch.setattr(ray, "get", lambda arrays: arrays)
     monkeypatch.setattr(module, "DISK_EVERY_S", 0.01)
     monkeypatch.setattr(module, "DISK_AFTER_S", 0.0)
 
@@ -218,6 +219,26 @@ async def test_what_is_kept_is_told_with_size_hash_parent_and_pins(tmp_path: Pat
     assert await store.find("nobody", None) is None
 
 
+async def test_versions_that_leave_while_hashes_are_computed_are_still_told(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked, others_came = threading.Event(), threading.Event()
+
+    def get(given: Arrays) -> Arrays:
+        asked.set()
+        others_came.wait(10)
+        return given
+
+    store = await store_of(tmp_path)
+    await publish(store, 0, 1, 2)
+    monkeypatch.setattr(ray, "get", get)
+    listing = asyncio.create_task(store.kept())
+    await asyncio.to_thread(asked.wait, 10)
+    await publish(store, 3, 4, 5)
+    others_came.set()
+    assert [one.meta.version.number for one in (await listing)["m"]] == [0, 1, 2]
+
+
 async def test_versions_stay_in_the_order_in_which_they_were_sent(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -231,7 +252,7 @@ async def test_versions_stay_in_the_order_in_which_they_were_sent(
         return given
 
     store = await store_of(tmp_path)
-    monkeypatch.setattr(module, "ray", SimpleNamespace(put=put, get=lambda given: given))
+    monkeypatch.setattr(ray, "put", put)
     await asyncio.gather(publish(store, 0), publish(store, 1))
     assert await store.newest("m") == Version(1, 1)
 

@@ -1,18 +1,22 @@
 """The order in which a ring starts and gives up."""
 
+import socket
 import threading
+from pathlib import Path
 from types import SimpleNamespace
 
 import pytest
 from ray import serve
 from ray.exceptions import GetTimeoutError
 
+from app.config.load import load
 from app.config.root import ExperimentConfig
-from app.errors import SourceError, SparringError
+from app.errors import PortInUseError, SourceError, SparringError
 from deployments import build
 from train.launch.ring import Ring
 from train.launch.stopping import Stopper
 
+CONFIGS = Path(__file__).parents[2] / "configs"
 SERVE_S = 0.3
 """How long Serve takes to start here."""
 
@@ -47,3 +51,14 @@ def test_a_serve_that_cannot_start_is_told_in_one_message(monkeypatch: pytest.Mo
     config = ExperimentConfig.model_validate({"run": {"project": "game", "trial": "one"}})
     with pytest.raises(SparringError, match="Ray Serve could not start its proxy on port 8123"):
         Ring(config, 8123, 20.0, Stopper()).start()
+
+
+def test_a_port_that_is_taken_is_told_with_the_option_that_names_another() -> None:
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))
+        taken.listen(1)
+        port = taken.getsockname()[1]
+        with pytest.raises(PortInUseError, match=f"port {port} .* give Ray Serve another with --serve-port N"):
+            Ring(load(CONFIGS / "rl.yaml", ["actors.main.port=0"]), port, 1.0, Stopper()).probe()
+        with pytest.raises(PortInUseError, match=f"port {port} .* choose another with --set actors"):
+            Ring(load(CONFIGS / "rl.yaml", [f"actors.main.port={port}"]), 8000, 1.0, Stopper()).probe()

@@ -11,6 +11,7 @@ from torch import Tensor
 from app.config.training import Mixing
 from app.errors import SparringError
 from app.sources.position import Place, Position
+from app.stores.buffer_store import EMPTY_ROUND
 from app.types import RowKind
 from train.strategies.processes import Processes
 from train.streams import Streams
@@ -18,11 +19,16 @@ from train.streams import Streams
 ROWS = 4
 
 
-def batch(number: int, *, empty: bool = False, position: int | None = None) -> dict[str, Tensor]:
+def batch(number: int, *, empty: bool = False, gone: bool = False, position: int | None = None) -> dict[str, Tensor]:
     kind = torch.zeros(ROWS, dtype=torch.int8)
     kind[-1] = RowKind.FULL
-    weight = (kind == RowKind.STEP).float() * (0.0 if empty else 1.0)
-    found = {"batch": torch.full((ROWS,), number), "kind": kind, "weight": weight}
+    weight = (kind == RowKind.STEP).float() * (0.0 if empty or gone else 1.0)
+    found = {
+        "batch": torch.full((ROWS,), number),
+        "kind": kind,
+        "weight": weight,
+        EMPTY_ROUND: torch.full((ROWS,), empty),
+    }
     return found if position is None else found | {"position": torch.tensor([[0, 0, position, 0]] * ROWS)}
 
 
@@ -75,6 +81,12 @@ def test_the_others_wait_for_an_input_without_rows() -> None:
     dealt = streams([starved, endless("other")], [1, 1])
     assert order(dealt, 4) == "0001"
     assert dealt.gauges()["starved/turns_lost"] == 0
+
+
+def test_a_batch_that_is_gone_on_this_worker_alone_is_learned_from_beside_the_others() -> None:
+    games = FakeInput("games", [batch(0, empty=True), batch(1, gone=True), batch(2)])
+    found = [(arrived.batch_id, arrived.starving) for (arrived,) in streams([games], [1])]
+    assert found == [(0, True), (1, False), (2, False)]
 
 
 def test_or_its_turn_is_lost_to_it_and_counted() -> None:

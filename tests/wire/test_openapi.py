@@ -7,7 +7,8 @@ import jsonschema
 import pytest
 
 from app.errors import error_codes
-from app.wire.openapi import OPERATIONS, openapi
+from app.wire.openapi import openapi
+from app.wire.operations import OPERATIONS
 from app.wire.routes import ROUTES
 
 DOCUMENT = openapi()

@@ -167,7 +167,7 @@ def league(
 
 @bench.command()
 def metrics(
-    windows: Windows = 5,
+    windows: Windows = 6,
     seconds: WindowSeconds = 2.0,
     ticks: Annotated[bool, typer.Option(help="Measure ticks with metrics and without.")] = True,
     json: AsJson = False,

@@ -10,8 +10,8 @@ from train.bench.compiling import load_generator
 from train.bench.generator import Load, Mode, Run, Window, run_load
 from train.bench.machine import on_this_machine
 from train.bench.published import Moments, Published, publishing
+from train.bench.service import CARTPOLE_ANSWER, CARTPOLE_TICK
 from train.bench.statistics import figure
-from train.bench.ticks import CARTPOLE_ANSWER, CARTPOLE_TICK
 from train.launch.stopping import Stopper
 
 SIZES_MB: Final = (1, 100)

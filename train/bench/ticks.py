@@ -13,14 +13,16 @@ from train.bench.generator import Load, Mode, Run, Window, run_load
 from train.bench.limit import Bare, bare_server
 from train.bench.machine import on_this_machine
 from train.bench.memory import memory
-from train.bench.recorded_ticks import recorded_ticks
-from train.bench.service import RECORD, GamePort, Target, serving
+from train.bench.service import RECORD, GamePort, Target, policy_load, serving
+from train.bench.turns import in_turns
 from train.launch.stopping import Stopper
 
-CARTPOLE_TICK: Final = '{"observation":[0.01,0.02,0.03,0.04],"reward":1.0}'
-CARTPOLE_ANSWER: Final = '{"action":'
 CARTPOLE_LOADS: Final = ((Mode.HTTP, 8, 1), (Mode.HTTP, 32, 1), (Mode.STEPS, 1, BATCH_STEPS))
 """Mode, connections, and sessions on each."""
+RECORDED_SHARE_MIN: Final = 0.97
+"""Aim: the least throughput with the recorder, as a share of that without."""
+RECORDED_SESSIONS: Final = 25
+"""On each connection, so that of all of them about two are recorded."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,25 +111,14 @@ class Ticks:
 
     def _cartpole(self, port: GamePort, mode: Mode, connections: int, sessions: int) -> dict[str, object]:
         self._say(f"CartPole's policy, {mode}, {connections} connections")
-        load = self._policy_load(port, mode, connections, sessions)
+        load = policy_load(port, self._plan.seconds, mode, connections, sessions)
         windows = [self._run(self._named(load)) for _ in range(self._plan.windows)]
         return {"transport": mode, "connections": connections, "sessions": sessions * connections, **told(windows)}
 
     def _recorded(self, port: GamePort) -> dict[str, object]:
-        load = self._policy_load(port)
-        return recorded_ticks(lambda one: self._run(self._named(one)), load, list(RECORD), self._plan.windows)
-
-    def _policy_load(self, port: GamePort, mode: Mode = Mode.HTTP, connections: int = 8, sessions: int = 1) -> Load:
-        return Load(
-            mode,
-            port.port,
-            connections,
-            sessions,
-            seconds=self._plan.seconds,
-            pids=port.pids,
-            body=CARTPOLE_TICK,
-            expect=CARTPOLE_ANSWER,
-        )
+        load = policy_load(port, self._plan.seconds, sessions=RECORDED_SESSIONS)
+        windows = self._plan.windows
+        return in_turns(lambda one: self._run(self._named(one)), load, list(RECORD), windows, RECORDED_SHARE_MIN)
 
     def _run(self, load: Load) -> Window:
         self._stopper.check()

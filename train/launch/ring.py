@@ -72,7 +72,7 @@ class Ring:
         """
         for actor in self._config.actors.values():
             probe(actor.host, actor.port)
-        probe("127.0.0.1", self._serve_port)
+        probe("127.0.0.1", self._serve_port, "stop what listens there, or give Ray Serve another with --serve-port N")
 
     def start_ray(self) -> None:
         """Starts Ray.
@@ -138,16 +138,6 @@ class Ring:
         """Serves a config without a trainer and returns the game port of each actor."""
         self._start_serve()
         return _serve_alone(config)
-
-    def serve_beside(self, config: ExperimentConfig, name: str) -> dict[str, int]:
-        """Serves another trial beside the first, as a Serve application of that name, and returns its game ports."""
-        from ray import serve  # noqa: PLC0415
-
-        from deployments.build import application, prepare  # noqa: PLC0415
-
-        prepared = prepare(config)
-        serve.run(application(prepared), name=name, route_prefix=f"/{name}")
-        return prepared.trial.directory.ports()
 
     def wait(self, done: Callable[[], bool]) -> None:
         """Waits until something is done.

@@ -1,5 +1,6 @@
 """What the agents of a Unity game see and do."""
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Final
@@ -9,8 +10,11 @@ import numpy as np
 from app.bridges.errors import BridgeError
 from app.bridges.parts import joined, split, unit_numbers, whole_number
 from app.bridges.unity import unity_pb2 as pb
+from app.bridges.unity.pictures import read_pictures
 
 CONTINUOUS, DISCRETE = "continuous", "discrete"
+PNG: Final = 1
+"""The compression that there is."""
 MAX_NUMBERS: Final = 2**20
 """Numbers of one action; more is no game."""
 
@@ -87,7 +91,7 @@ def read_observation(agent: pb.Agent, *, named: bool) -> Any:
     """Returns what an agent sees: one array, or several by the names of its sensors.
 
     Raises:
-      BridgeError: It is compressed, has no name among others, or does not fit its shape.
+      BridgeError: It has no name among others, does not fit its shape, or is compressed in another way than as PNGs.
     """
     parts = {one.name or str(number): _array(one) for number, one in enumerate(agent.observations)}
     if not parts or len(parts) != len(agent.observations):
@@ -96,14 +100,29 @@ def read_observation(agent: pb.Agent, *, named: bool) -> Any:
     return joined(parts, named=named)
 
 
+def picture_numbers(agent: pb.Agent) -> int:
+    """Returns how many numbers the compressed pictures of an agent say that they unpack to."""
+    return sum(abs(math.prod(one.shape)) for one in agent.observations if one.compression)
+
+
 def _array(observation: pb.Observation) -> Any:
     if observation.compression:
-        raise BridgeError(
-            f"sensor {observation.name!r} sends compressed pictures; set its compression to None in the Unity editor"
-        )
+        return _picture(observation)
     array, shape = np.array(observation.floats.data, np.float32), tuple(observation.shape)
-    if any(size < 1 for size in shape) or array.size != int(np.prod(shape)) or not np.isfinite(array).all():
+    if any(size < 1 for size in shape) or array.size != math.prod(shape) or not np.isfinite(array).all():
         raise BridgeError(
             f"sensor {observation.name!r} sends {array.size} numbers for the shape {shape}; allowed are as many, finite"
         )
     return array.reshape(shape)
+
+
+def _picture(observation: pb.Observation) -> Any:
+    if observation.compression != PNG:
+        raise BridgeError(
+            f"sensor {observation.name!r} sends pictures compressed in way {observation.compression}; allowed are "
+            "0 and 1: None and PNG in the Unity editor"
+        )
+    try:
+        return read_pictures(observation.pngs, observation.shape, observation.channel_mapping)
+    except BridgeError as error:
+        raise BridgeError(f"sensor {observation.name!r}: {error}") from error

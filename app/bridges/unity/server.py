@@ -13,7 +13,7 @@ from app.bridges.errors import BridgeError
 from app.bridges.players import Players
 from app.bridges.serving import CLOSING_S, Bridge
 from app.bridges.unity import unity_pb2 as pb
-from app.bridges.unity.behavior import Behavior, read_behavior, read_observation
+from app.bridges.unity.behavior import Behavior, picture_numbers, read_behavior, read_observation
 from app.errors import PortInUseError, SparringError
 
 log = logging.getLogger(__name__)
@@ -25,6 +25,8 @@ MAJOR_VERSION: Final = "1"
 GOES_ON, ENDS = 200, 400
 MAX_MESSAGE_BYTES: Final = 64 * 2**20
 AGENTS_MAX: Final = 100_000
+PICTURE_NUMBERS_MAX: Final = 2**26
+"""Numbers that the pictures of all agents unpack to in a frame: a quarter of a gigabyte."""
 
 
 async def serve(bridge: Bridge, listening: Callable[[int], None]) -> None:
@@ -151,7 +153,7 @@ class _Game:
 
     def welcome(self) -> pb.ToGame:
         """Returns the answer to the introduction."""
-        can = pb.Capabilities(base=True, hybrid_actions=True)
+        can = pb.Capabilities(base=True, joined_pngs=True, channel_mapping=True, hybrid_actions=True)
         return pb.ToGame(welcome=pb.Welcome(communication_version=self._version, capabilities=can, areas=1))
 
     async def answer(self, said: pb.FromGame) -> pb.ToGame | None:
@@ -168,6 +170,9 @@ class _Game:
         players = self._players
         if players is None or sum(len(group.agents) for group in said.frame.agents.values()) > AGENTS_MAX:
             raise BridgeError(f"a frame has more than {AGENTS_MAX} agents")
+        numbers = sum(picture_numbers(agent) for group in said.frame.agents.values() for agent in group.agents)
+        if numbers > PICTURE_NUMBERS_MAX:
+            raise BridgeError(f"the pictures of a frame have {numbers} numbers; allowed are {PICTURE_NUMBERS_MAX}")
         for name, group in said.frame.agents.items():
             behavior = self._behavior(name)
             for agent in group.agents:

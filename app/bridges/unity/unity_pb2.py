@@ -24,7 +24,7 @@ _sym_db = _symbol_database.Default()
 
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x61pp/bridges/unity/unity.proto\x12\x11sparring.unity.v1\"\x91\x01\n\x08\x45nvelope\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.sparring.unity.v1.Header\x12.\n\tfrom_game\x18\x02 \x01(\x0b\x32\x1b.sparring.unity.v1.FromGame\x12*\n\x07to_game\x18\x03 \x01(\x0b\x32\x19.sparring.unity.v1.ToGame\"\x18\n\x06Header\x12\x0e\n\x06status\x18\x01 \x01(\x05\"j\n\x08\x46romGame\x12\'\n\x05\x66rame\x18\x01 \x01(\x0b\x32\x18.sparring.unity.v1.Frame\x12\x35\n\x0cintroduction\x18\x02 \x01(\x0b\x32\x1f.sparring.unity.v1.Introduction\"`\n\x06ToGame\x12)\n\x06orders\x18\x01 \x01(\x0b\x32\x19.sparring.unity.v1.Orders\x12+\n\x07welcome\x18\x02 \x01(\x0b\x32\x1a.sparring.unity.v1.Welcome\"\x84\x01\n\x0cIntroduction\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1d\n\x15\x63ommunication_version\x18\x02 \x01(\t\x12.\n\tbehaviors\x18\x05 \x03(\x0b\x32\x1b.sparring.unity.v1.Behavior\x12\x17\n\x0fpackage_version\x18\x07 \x01(\t\"\x95\x01\n\x07Welcome\x12\x0c\n\x04seed\x18\x01 \x01(\x05\x12\x1d\n\x15\x63ommunication_version\x18\x02 \x01(\t\x12\x17\n\x0fpackage_version\x18\x03 \x01(\t\x12\x35\n\x0c\x63\x61pabilities\x18\x04 \x01(\x0b\x32\x1f.sparring.unity.v1.Capabilities\x12\r\n\x05\x61reas\x18\x05 \x01(\x05\"4\n\x0c\x43\x61pabilities\x12\x0c\n\x04\x62\x61se\x18\x01 \x01(\x08\x12\x16\n\x0ehybrid_actions\x18\x04 \x01(\x08\"L\n\x08\x42\x65havior\x12\x0c\n\x04name\x18\x07 \x01(\t\x12\x32\n\x0b\x61\x63tion_spec\x18\t \x01(\x0b\x32\x1d.sparring.unity.v1.ActionSpec\"a\n\nActionSpec\x12\x1a\n\x12\x63ontinuous_actions\x18\x01 \x01(\x05\x12\x18\n\x10\x64iscrete_actions\x18\x02 \x01(\x05\x12\x1d\n\x15\x64iscrete_branch_sizes\x18\x03 \x03(\x05\"\x87\x01\n\x05\x46rame\x12\x34\n\x06\x61gents\x18\x02 \x03(\x0b\x32$.sparring.unity.v1.Frame.AgentsEntry\x1aH\n\x0b\x41gentsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.sparring.unity.v1.Agents:\x02\x38\x01\"2\n\x06\x41gents\x12(\n\x06\x61gents\x18\x01 \x03(\x0b\x32\x18.sparring.unity.v1.Agent\"\xac\x01\n\x05\x41gent\x12\x0e\n\x06reward\x18\x07 \x01(\x02\x12\x0c\n\x04\x64one\x18\x08 \x01(\x08\x12\x18\n\x10max_step_reached\x18\t \x01(\x08\x12\n\n\x02id\x18\n \x01(\x05\x12\x13\n\x0b\x61\x63tion_mask\x18\x0b \x03(\x08\x12\x34\n\x0cobservations\x18\r \x03(\x0b\x32\x1e.sparring.unity.v1.Observation\x12\x14\n\x0cgroup_reward\x18\x0f \x01(\x02\"j\n\x0bObservation\x12\r\n\x05shape\x18\x01 \x03(\x05\x12\x13\n\x0b\x63ompression\x18\x02 \x01(\x05\x12)\n\x06\x66loats\x18\x04 \x01(\x0b\x32\x19.sparring.unity.v1.Floats\x12\x0c\n\x04name\x18\x08 \x01(\t\"\x16\n\x06\x46loats\x12\x0c\n\x04\x64\x61ta\x18\x01 \x03(\x02\"\xba\x01\n\x06Orders\x12\x37\n\x07\x61\x63tions\x18\x01 \x03(\x0b\x32&.sparring.unity.v1.Orders.ActionsEntry\x12+\n\x07\x63ommand\x18\x04 \x01(\x0e\x32\x1a.sparring.unity.v1.Command\x1aJ\n\x0c\x41\x63tionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12)\n\x05value\x18\x02 \x01(\x0b\x32\x1a.sparring.unity.v1.Actions:\x02\x38\x01\"5\n\x07\x41\x63tions\x12*\n\x07\x61\x63tions\x18\x01 \x03(\x0b\x32\x19.sparring.unity.v1.Action\".\n\x06\x41\x63tion\x12\x12\n\ncontinuous\x18\x06 \x03(\x02\x12\x10\n\x08\x64iscrete\x18\x07 \x03(\x05*@\n\x07\x43ommand\x12\x10\n\x0c\x43OMMAND_STEP\x10\x00\x12\x11\n\rCOMMAND_RESET\x10\x01\x12\x10\n\x0c\x43OMMAND_QUIT\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1d\x61pp/bridges/unity/unity.proto\x12\x11sparring.unity.v1\"\x91\x01\n\x08\x45nvelope\x12)\n\x06header\x18\x01 \x01(\x0b\x32\x19.sparring.unity.v1.Header\x12.\n\tfrom_game\x18\x02 \x01(\x0b\x32\x1b.sparring.unity.v1.FromGame\x12*\n\x07to_game\x18\x03 \x01(\x0b\x32\x19.sparring.unity.v1.ToGame\"\x18\n\x06Header\x12\x0e\n\x06status\x18\x01 \x01(\x05\"j\n\x08\x46romGame\x12\'\n\x05\x66rame\x18\x01 \x01(\x0b\x32\x18.sparring.unity.v1.Frame\x12\x35\n\x0cintroduction\x18\x02 \x01(\x0b\x32\x1f.sparring.unity.v1.Introduction\"`\n\x06ToGame\x12)\n\x06orders\x18\x01 \x01(\x0b\x32\x19.sparring.unity.v1.Orders\x12+\n\x07welcome\x18\x02 \x01(\x0b\x32\x1a.sparring.unity.v1.Welcome\"\x84\x01\n\x0cIntroduction\x12\x0c\n\x04name\x18\x01 \x01(\t\x12\x1d\n\x15\x63ommunication_version\x18\x02 \x01(\t\x12.\n\tbehaviors\x18\x05 \x03(\x0b\x32\x1b.sparring.unity.v1.Behavior\x12\x17\n\x0fpackage_version\x18\x07 \x01(\t\"\x95\x01\n\x07Welcome\x12\x0c\n\x04seed\x18\x01 \x01(\x05\x12\x1d\n\x15\x63ommunication_version\x18\x02 \x01(\t\x12\x17\n\x0fpackage_version\x18\x03 \x01(\t\x12\x35\n\x0c\x63\x61pabilities\x18\x04 \x01(\x0b\x32\x1f.sparring.unity.v1.Capabilities\x12\r\n\x05\x61reas\x18\x05 \x01(\x05\"b\n\x0c\x43\x61pabilities\x12\x0c\n\x04\x62\x61se\x18\x01 \x01(\x08\x12\x13\n\x0bjoined_pngs\x18\x02 \x01(\x08\x12\x17\n\x0f\x63hannel_mapping\x18\x03 \x01(\x08\x12\x16\n\x0ehybrid_actions\x18\x04 \x01(\x08\"L\n\x08\x42\x65havior\x12\x0c\n\x04name\x18\x07 \x01(\t\x12\x32\n\x0b\x61\x63tion_spec\x18\t \x01(\x0b\x32\x1d.sparring.unity.v1.ActionSpec\"a\n\nActionSpec\x12\x1a\n\x12\x63ontinuous_actions\x18\x01 \x01(\x05\x12\x18\n\x10\x64iscrete_actions\x18\x02 \x01(\x05\x12\x1d\n\x15\x64iscrete_branch_sizes\x18\x03 \x03(\x05\"\x87\x01\n\x05\x46rame\x12\x34\n\x06\x61gents\x18\x02 \x03(\x0b\x32$.sparring.unity.v1.Frame.AgentsEntry\x1aH\n\x0b\x41gentsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12(\n\x05value\x18\x02 \x01(\x0b\x32\x19.sparring.unity.v1.Agents:\x02\x38\x01\"2\n\x06\x41gents\x12(\n\x06\x61gents\x18\x01 \x03(\x0b\x32\x18.sparring.unity.v1.Agent\"\xac\x01\n\x05\x41gent\x12\x0e\n\x06reward\x18\x07 \x01(\x02\x12\x0c\n\x04\x64one\x18\x08 \x01(\x08\x12\x18\n\x10max_step_reached\x18\t \x01(\x08\x12\n\n\x02id\x18\n \x01(\x05\x12\x13\n\x0b\x61\x63tion_mask\x18\x0b \x03(\x08\x12\x34\n\x0cobservations\x18\r \x03(\x0b\x32\x1e.sparring.unity.v1.Observation\x12\x14\n\x0cgroup_reward\x18\x0f \x01(\x02\"\x91\x01\n\x0bObservation\x12\r\n\x05shape\x18\x01 \x03(\x05\x12\x13\n\x0b\x63ompression\x18\x02 \x01(\x05\x12\x0c\n\x04pngs\x18\x03 \x01(\x0c\x12)\n\x06\x66loats\x18\x04 \x01(\x0b\x32\x19.sparring.unity.v1.Floats\x12\x17\n\x0f\x63hannel_mapping\x18\x05 \x03(\x05\x12\x0c\n\x04name\x18\x08 \x01(\t\"\x16\n\x06\x46loats\x12\x0c\n\x04\x64\x61ta\x18\x01 \x03(\x02\"\xba\x01\n\x06Orders\x12\x37\n\x07\x61\x63tions\x18\x01 \x03(\x0b\x32&.sparring.unity.v1.Orders.ActionsEntry\x12+\n\x07\x63ommand\x18\x04 \x01(\x0e\x32\x1a.sparring.unity.v1.Command\x1aJ\n\x0c\x41\x63tionsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12)\n\x05value\x18\x02 \x01(\x0b\x32\x1a.sparring.unity.v1.Actions:\x02\x38\x01\"5\n\x07\x41\x63tions\x12*\n\x07\x61\x63tions\x18\x01 \x03(\x0b\x32\x19.sparring.unity.v1.Action\".\n\x06\x41\x63tion\x12\x12\n\ncontinuous\x18\x06 \x03(\x02\x12\x10\n\x08\x64iscrete\x18\x07 \x03(\x05*@\n\x07\x43ommand\x12\x10\n\x0c\x43OMMAND_STEP\x10\x00\x12\x11\n\rCOMMAND_RESET\x10\x01\x12\x10\n\x0c\x43OMMAND_QUIT\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -35,8 +35,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_FRAME_AGENTSENTRY']._serialized_options = b'8\001'
   _globals['_ORDERS_ACTIONSENTRY']._loaded_options = None
   _globals['_ORDERS_ACTIONSENTRY']._serialized_options = b'8\001'
-  _globals['_COMMAND']._serialized_start=1739
-  _globals['_COMMAND']._serialized_end=1803
+  _globals['_COMMAND']._serialized_start=1825
+  _globals['_COMMAND']._serialized_end=1889
   _globals['_ENVELOPE']._serialized_start=53
   _globals['_ENVELOPE']._serialized_end=198
   _globals['_HEADER']._serialized_start=200
@@ -50,29 +50,29 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_WELCOME']._serialized_start=568
   _globals['_WELCOME']._serialized_end=717
   _globals['_CAPABILITIES']._serialized_start=719
-  _globals['_CAPABILITIES']._serialized_end=771
-  _globals['_BEHAVIOR']._serialized_start=773
-  _globals['_BEHAVIOR']._serialized_end=849
-  _globals['_ACTIONSPEC']._serialized_start=851
-  _globals['_ACTIONSPEC']._serialized_end=948
-  _globals['_FRAME']._serialized_start=951
-  _globals['_FRAME']._serialized_end=1086
-  _globals['_FRAME_AGENTSENTRY']._serialized_start=1014
-  _globals['_FRAME_AGENTSENTRY']._serialized_end=1086
-  _globals['_AGENTS']._serialized_start=1088
-  _globals['_AGENTS']._serialized_end=1138
-  _globals['_AGENT']._serialized_start=1141
-  _globals['_AGENT']._serialized_end=1313
-  _globals['_OBSERVATION']._serialized_start=1315
-  _globals['_OBSERVATION']._serialized_end=1421
-  _globals['_FLOATS']._serialized_start=1423
-  _globals['_FLOATS']._serialized_end=1445
-  _globals['_ORDERS']._serialized_start=1448
-  _globals['_ORDERS']._serialized_end=1634
-  _globals['_ORDERS_ACTIONSENTRY']._serialized_start=1560
-  _globals['_ORDERS_ACTIONSENTRY']._serialized_end=1634
-  _globals['_ACTIONS']._serialized_start=1636
-  _globals['_ACTIONS']._serialized_end=1689
-  _globals['_ACTION']._serialized_start=1691
-  _globals['_ACTION']._serialized_end=1737
+  _globals['_CAPABILITIES']._serialized_end=817
+  _globals['_BEHAVIOR']._serialized_start=819
+  _globals['_BEHAVIOR']._serialized_end=895
+  _globals['_ACTIONSPEC']._serialized_start=897
+  _globals['_ACTIONSPEC']._serialized_end=994
+  _globals['_FRAME']._serialized_start=997
+  _globals['_FRAME']._serialized_end=1132
+  _globals['_FRAME_AGENTSENTRY']._serialized_start=1060
+  _globals['_FRAME_AGENTSENTRY']._serialized_end=1132
+  _globals['_AGENTS']._serialized_start=1134
+  _globals['_AGENTS']._serialized_end=1184
+  _globals['_AGENT']._serialized_start=1187
+  _globals['_AGENT']._serialized_end=1359
+  _globals['_OBSERVATION']._serialized_start=1362
+  _globals['_OBSERVATION']._serialized_end=1507
+  _globals['_FLOATS']._serialized_start=1509
+  _globals['_FLOATS']._serialized_end=1531
+  _globals['_ORDERS']._serialized_start=1534
+  _globals['_ORDERS']._serialized_end=1720
+  _globals['_ORDERS_ACTIONSENTRY']._serialized_start=1646
+  _globals['_ORDERS_ACTIONSENTRY']._serialized_end=1720
+  _globals['_ACTIONS']._serialized_start=1722
+  _globals['_ACTIONS']._serialized_end=1775
+  _globals['_ACTION']._serialized_start=1777
+  _globals['_ACTION']._serialized_end=1823
 # @@protoc_insertion_point(module_scope)

@@ -75,12 +75,16 @@ class Welcome(_message.Message):
     def __init__(self, seed: _Optional[int] = ..., communication_version: _Optional[str] = ..., package_version: _Optional[str] = ..., capabilities: _Optional[_Union[Capabilities, _Mapping]] = ..., areas: _Optional[int] = ...) -> None: ...
 
 class Capabilities(_message.Message):
-    __slots__ = ("base", "hybrid_actions")
+    __slots__ = ("base", "joined_pngs", "channel_mapping", "hybrid_actions")
     BASE_FIELD_NUMBER: _ClassVar[int]
+    JOINED_PNGS_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_MAPPING_FIELD_NUMBER: _ClassVar[int]
     HYBRID_ACTIONS_FIELD_NUMBER: _ClassVar[int]
     base: bool
+    joined_pngs: bool
+    channel_mapping: bool
     hybrid_actions: bool
-    def __init__(self, base: _Optional[bool] = ..., hybrid_actions: _Optional[bool] = ...) -> None: ...
+    def __init__(self, base: _Optional[bool] = ..., joined_pngs: _Optional[bool] = ..., channel_mapping: _Optional[bool] = ..., hybrid_actions: _Optional[bool] = ...) -> None: ...
 
 class Behavior(_message.Message):
     __slots__ = ("name", "action_spec")
@@ -138,16 +142,20 @@ class Agent(_message.Message):
     def __init__(self, reward: _Optional[float] = ..., done: _Optional[bool] = ..., max_step_reached: _Optional[bool] = ..., id: _Optional[int] = ..., action_mask: _Optional[_Iterable[bool]] = ..., observations: _Optional[_Iterable[_Union[Observation, _Mapping]]] = ..., group_reward: _Optional[float] = ...) -> None: ...
 
 class Observation(_message.Message):
-    __slots__ = ("shape", "compression", "floats", "name")
+    __slots__ = ("shape", "compression", "pngs", "floats", "channel_mapping", "name")
     SHAPE_FIELD_NUMBER: _ClassVar[int]
     COMPRESSION_FIELD_NUMBER: _ClassVar[int]
+    PNGS_FIELD_NUMBER: _ClassVar[int]
     FLOATS_FIELD_NUMBER: _ClassVar[int]
+    CHANNEL_MAPPING_FIELD_NUMBER: _ClassVar[int]
     NAME_FIELD_NUMBER: _ClassVar[int]
     shape: _containers.RepeatedScalarFieldContainer[int]
     compression: int
+    pngs: bytes
     floats: Floats
+    channel_mapping: _containers.RepeatedScalarFieldContainer[int]
     name: str
-    def __init__(self, shape: _Optional[_Iterable[int]] = ..., compression: _Optional[int] = ..., floats: _Optional[_Union[Floats, _Mapping]] = ..., name: _Optional[str] = ...) -> None: ...
+    def __init__(self, shape: _Optional[_Iterable[int]] = ..., compression: _Optional[int] = ..., pngs: _Optional[bytes] = ..., floats: _Optional[_Union[Floats, _Mapping]] = ..., channel_mapping: _Optional[_Iterable[int]] = ..., name: _Optional[str] = ...) -> None: ...
 
 class Floats(_message.Message):
     __slots__ = ("data",)

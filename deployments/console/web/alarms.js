@@ -3,7 +3,7 @@ import { html } from "./html.js";
 import { clock, count, number, seconds } from "./format.js";
 import { Answer, Badge, Empty, Section, Table } from "./parts.js";
 import { address, useFeed } from "./service.js";
-import { LISTS_S, useNode } from "./trial.js";
+import { LISTS_S, useReplicas } from "./trial.js";
 
 const LOGGED = 50; // Different errors and warnings that are listed.
 const LAG_S = 0.25; // Delay of an event loop that games begin to feel.
@@ -14,12 +14,12 @@ const ERRORS = [
 ];
 
 export function Alarms() {
-  const node = useNode();
+  const service = useReplicas();
   const checks = useFeed(address("alarms"), LISTS_S);
   const errors = useFeed(address("errors", { level: "warning", limit: LOGGED, traceback: 1 }), LISTS_S);
   return html`
     <${Section} title="Now">
-      <${Answer} feed=${node}>
+      <${Answer} feed=${service}>
         ${(data) => html`<${Table} caption="What is wrong now" columns=${NOW} rows=${alarmsOf(data)} keyOf=${(one) => `${one.where} ${one.what}`} empty="Nothing is wrong." />`}
       <//>
     <//>
@@ -35,21 +35,21 @@ export function Alarms() {
           empty="No process has logged an error or a warning since the service started." />`}
       <//>
     <//>
-    <${Answer} feed=${node}>${(data) => html`
+    <${Answer} feed=${service}>${(data) => html`
       <${Section} title="Refused steps">
         <${Table} caption="Refused steps by code" columns=${REFUSED} rows=${refused(data)} keyOf=${(one) => one.code}
           empty="No step was refused since the replicas started." />
       <//>
       <${Section} title="Whatever else was counted">
-        <${Events} node=${data} />
+        <${Events} service=${data} />
       <//>`}
     <//>`;
 }
 
-/** Returns what is wrong with a node now: {kind, where, what}. */
-export function alarmsOf(node) {
-  const found = node.silent.map((name) => ({ kind: "bad", where: name, what: "the replica does not answer" }));
-  for (const one of node.replicas) {
+/** Returns what is wrong with a service now: {kind, where, what}. */
+export function alarmsOf(service) {
+  const found = service.silent.map((name) => ({ kind: "bad", where: name, what: "the replica does not answer" }));
+  for (const one of service.replicas) {
     const say = (kind, what) => found.push({ kind, where: one.replica, what });
     if (!one.healthy) say("bad", "one of the replica's own tasks has failed");
     else if (!one.ready) say("warn", "the replica drains: it takes no new games");
@@ -65,8 +65,8 @@ export function alarmsOf(node) {
   return found;
 }
 
-function refused(node) {
-  return ERRORS.filter((code) => node.counts[code] > 0).map((code) => ({ code, times: node.counts[code] }));
+function refused(service) {
+  return ERRORS.filter((code) => service.counts[code] > 0).map((code) => ({ code, times: service.counts[code] }));
 }
 
 const NOW = [
@@ -107,8 +107,8 @@ const REFUSED = [
   { title: "Times", cell: (one) => count(one.times), right: true },
 ];
 
-function Events({ node }) {
-  const rows = Object.entries(node.counts)
+function Events({ service }) {
+  const rows = Object.entries(service.counts)
     .filter(([name]) => !NO_ERRORS.has(name) && !ERRORS.includes(name) && !name.startsWith("ticks_"))
     .map(([name, times]) => ({ code: name, times }));
   if (rows.length === 0) return html`<${Empty}>Nothing.<//>`;

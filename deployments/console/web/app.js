@@ -3,7 +3,7 @@ import { html, render, useEffect, useRef, useState } from "./html.js";
 import { address, askNow, awaySince, onAway, useFeed } from "./service.js";
 import { held, hold, onChange } from "./access.js";
 import { useTheme } from "./chart.js";
-import { RARE_S, useNode } from "./trial.js";
+import { RARE_S, useReplicas } from "./trial.js";
 import { Overview } from "./overview.js";
 import { OneSession, Sessions } from "./sessions.js";
 import { League } from "./league.js";
@@ -22,12 +22,12 @@ function App() {
   const [name, id] = useRoute();
   const [, title, Whole, One] = VIEWS.find(([view]) => view === name) ?? VIEWS[0];
   const ring = useFeed(address("ring"), RARE_S);
-  const node = useNode();
+  const service = useReplicas();
   const main = useRef(null);
   useEffect(() => {
     document.title = `${title} – Sparring`;
   }, [title]);
-  const closed = node.error?.status === 401 || ring.error?.status === 401;
+  const closed = service.error?.status === 401 || ring.error?.status === 401;
   return html`
     <a class="skip" href="#main" onClick=${(event) => skip(event, main.current)}>To the content</a>
     <header class="bar">

@@ -4,7 +4,7 @@ import { address, useFeed } from "./service.js";
 import { count, valued } from "./format.js";
 import { Answer, Empty, Section, Table } from "./parts.js";
 import { Chart } from "./chart.js";
-import { LISTS_S, RARE_S, total, useNode } from "./trial.js";
+import { LISTS_S, RARE_S, total, useReplicas } from "./trial.js";
 
 const CURVES = 6; // Charts of one view: a request each, every time.
 const RETURNS = "sparring_episode_return";
@@ -46,10 +46,10 @@ export function Metrics() {
 
 export function Buffers() {
   const names = useNames();
-  const node = useNode();
+  const service = useReplicas();
   return html`
     <${Section} title="Rows on their way">
-      <${Answer} feed=${node}>${(data) => html`<${Table} caption="Rows that replicas sent" columns=${ROWS} rows=${data.replicas} keyOf=${(one) => one.replica}
+      <${Answer} feed=${service}>${(data) => html`<${Table} caption="Rows that replicas sent" columns=${ROWS} rows=${data.replicas} keyOf=${(one) => one.replica}
         empty="No replica answers." />`}<//>
     <//>
     <${Section} title="Buffers">

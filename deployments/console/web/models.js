@@ -4,24 +4,24 @@ import { held } from "./access.js";
 import { address, useFeed } from "./service.js";
 import { bytes, seconds, share } from "./format.js";
 import { Answer, Badge, Empty, Facts, Section, Table } from "./parts.js";
-import { LISTS_S, useNode } from "./trial.js";
+import { LISTS_S, useReplicas } from "./trial.js";
 
 export function Models() {
   const weights = useFeed(address("weights"), LISTS_S);
-  const node = useNode();
+  const service = useReplicas();
   return html`
     <${Answer} feed=${weights}>
       ${(data) => Object.entries(data.models).length === 0
         ? html`<${Empty}>No model of this config has weights in the store yet: those drawn from the seed and those of a checkpoint are not there until a trainer publishes.<//>`
-        : Object.entries(data.models).map(([name, model]) => html`<${Model} key=${name} name=${name} model=${model} node=${node.data} />`)}
+        : Object.entries(data.models).map(([name, model]) => html`<${Model} key=${name} name=${name} model=${model} service=${service.data} />`)}
     <//>
     <${Section} title="Releases">
-      <${Answer} feed=${node}>${(data) => html`<${Releases} node=${data} />`}<//>
+      <${Answer} feed=${service}>${(data) => html`<${Releases} service=${data} />`}<//>
     <//>`;
 }
 
-function Model({ name, model, node }) {
-  const played = node === null ? [] : node.replicas.filter((one) => one.versions[name]).map((one) => `${one.versions[name]} on ${one.replica}`);
+function Model({ name, model, service }) {
+  const played = service === null ? [] : service.replicas.filter((one) => one.versions[name]).map((one) => `${one.versions[name]} on ${one.replica}`);
   return html`<${Section} title=${`Model ${name}`}>
     <${Facts} facts=${[
       ["Newest", model.newest === null ? "none published yet" : `${model.newest}, ${seconds(model.age_s)} old`],
@@ -46,9 +46,9 @@ function downloaded(name, version) {
   return held() === null ? html`<a href=${address(`weights/${name}/${version}`)} download>${version}</a>` : version;
 }
 
-function Releases({ node }) {
+function Releases({ service }) {
   const found = new Map();
-  for (const replica of node.replicas) for (const [model, release] of Object.entries(replica.releases)) found.set(model, release);
+  for (const replica of service.replicas) for (const [model, release] of Object.entries(replica.releases)) found.set(model, release);
   if (found.size === 0) return html`<${Empty}>No model follows the registry: add <code>models.main.release</code> to a deployed config.<//>`;
   return [...found].map(([model, release]) => html`<article key=${model}>
     <h3>${model}</h3>

@@ -5,7 +5,7 @@ import { count, number, rate, seconds } from "./format.js";
 import { Answer, Figures, Section } from "./parts.js";
 import { Chart } from "./chart.js";
 import { Ring } from "./ring.js";
-import { LISTS_S, RARE_S, useNode, useSeries, valueOf } from "./trial.js";
+import { LISTS_S, RARE_S, useReplicas, useSeries, valueOf } from "./trial.js";
 import { alarmsOf } from "./alarms.js";
 
 const NOW_S = 10; // Seconds over which a rate is one of now.
@@ -16,13 +16,13 @@ export function Overview() {
   const ring = useFeed(address("ring"), RARE_S);
   const weights = useFeed(address("weights"), LISTS_S);
   const checks = useFeed(address("alarms"), LISTS_S);
-  const node = useNode();
+  const service = useReplicas();
   const told = useTold();
   return html`
-    <${Answer} feed=${node}>${(data) => html`<${Figures} figures=${figures(data, told, checks.data?.alarms ?? [])} />`}<//>
+    <${Answer} feed=${service}>${(data) => html`<${Figures} figures=${figures(data, told, checks.data?.alarms ?? [])} />`}<//>
     <${Section} title="The ring">
       <${Answer} feed=${ring}>
-        ${(data) => html`<${Ring} ring=${data} figureOf=${(part) => figuresOf(part, told, node.data, weights.data)} />`}
+        ${(data) => html`<${Ring} ring=${data} figureOf=${(part) => figuresOf(part, told, service.data, weights.data)} />`}
       <//>
     <//>
     <div class="two">
@@ -48,8 +48,8 @@ function useTold() {
   };
 }
 
-function figures(node, told, checks) {
-  const alarms = [...alarmsOf(node), ...checks.map((one) => ({ what: one.message }))];
+function figures(service, told, checks) {
+  const alarms = [...alarmsOf(service), ...checks.map((one) => ({ what: one.message }))];
   const ticks = valueOf(told.ticks, "sum");
   return [
     ["Open sessions", count(sessionsOf(told)), null, "sessions"],
@@ -57,7 +57,7 @@ function figures(node, told, checks) {
     ["Sessions started", count(valueOf(told.starts, "sum")), null, "starts"],
     ["Mean return", number(valueOf(told.returns, "mean")), "training, last minute", "return"],
     ["Answers", seconds(valueOf(told.answers, "p99")), "p99, last minute", "answers"],
-    ["Replicas", count(node.replicas.length + node.silent.length), node.silent.length > 0 ? `${node.silent.length} silent` : "all answer", "replicas"],
+    ["Replicas", count(service.replicas.length + service.silent.length), service.silent.length > 0 ? `${service.silent.length} silent` : "all answer", "replicas"],
     ["Alarms", html`<a href="#/alarms">${count(alarms.length)}</a>`, alarms[0]?.what ?? "none", "alarms"],
   ];
 }
@@ -69,14 +69,14 @@ function sessionsOf(told, actor) {
 }
 
 /** Returns the live figures of one part of the ring. */
-function figuresOf(part, told, node, weights) {
+function figuresOf(part, told, service, weights) {
   switch (part.kind) {
     case "cores":
-      return node === null ? [] : [["connections", count(node.connections)]];
+      return service === null ? [] : [["connections", count(service.connections)]];
     case "actor":
-      return [["replicas", count(node?.replicas.filter((one) => one.actor === part.name).length)], ["sessions", count(sessionsOf(told, part.name))]];
+      return [["replicas", count(service?.replicas.filter((one) => one.actor === part.name).length)], ["sessions", count(sessionsOf(told, part.name))]];
     case "model":
-      return modelFigures(part.name, node, weights);
+      return modelFigures(part.name, service, weights);
     case "buffer":
       return [["rows", count(valueOf(told.rows, "total", { buffer: part.name }))]];
     case "trainer":
@@ -88,8 +88,8 @@ function figuresOf(part, told, node, weights) {
   }
 }
 
-function modelFigures(name, node, weights) {
-  const played = node === null ? [] : [...new Set(node.replicas.map((one) => one.versions[name]).filter(Boolean))];
+function modelFigures(name, service, weights) {
+  const played = service === null ? [] : [...new Set(service.replicas.map((one) => one.versions[name]).filter(Boolean))];
   const kept = weights?.models[name];
   const found = [["plays", played.length > 0 ? played.join(", ") : "elsewhere"]];
   if (kept?.newest) found.push(["newest", kept.newest], ["age", seconds(kept.age_s)]);

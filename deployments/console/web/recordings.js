@@ -17,7 +17,7 @@ export function Recordings() {
     <${Answer} feed=${feed}>
       ${(data) => html`
         ${agents.length > 0 && html`<${Wish} agents=${agents} />`}
-        <${Table} caption="Recent recordings of this node, the newest first" columns=${COLUMNS} rows=${data.recordings} keyOf=${(one) => one.id}
+        <${Table} caption="Recent recordings, the newest first" columns=${COLUMNS} rows=${data.recordings} keyOf=${(one) => one.id}
           empty=${data.folders.length === 0 ? html`No game is recorded: add <code>record:</code> to an agent of the config.` : "No game was recorded yet on this node."} />`}
     <//>
   <//>`;

@@ -65,7 +65,8 @@ export function OneSession({ id }) {
   const over = feed.error?.status === 404;
   return html`<${Section} title=${`Session ${id}`} aside=${html`<a href="#/sessions">All sessions</a>`}>
     ${over
-      ? html`<${Empty}>No replica of this node holds this session: it is over, or was never started here.<//>`
+      ? html`<${Empty}>No replica that answers holds this session: it is over, or was never started here.<//>
+          <p class="quiet">${feed.error.message}</p>`
       : html`<${Answer} feed=${feed}>${(data) => html`
           <${Facts} facts=${[
             ["Game", data.game], ["Agent", data.agent], ["Purpose", data.purpose], ["Steps answered", count(data.seq)],

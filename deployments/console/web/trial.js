@@ -1,13 +1,13 @@
-// How often the page looks, and the figures that several views share: those of the node, and those of the metric query.
+// How often the page looks, and the figures that several views share: those of all replicas, and those of the metric query.
 import { address, useFeed } from "./service.js";
 
 export const FIGURES_S = 3; // Pause between two looks at figures that change all the time.
 export const LISTS_S = 5; // The same for lists and curves.
 export const RARE_S = 30; // The same for what hardly ever changes.
 
-/** Returns the newest answer of /node. */
-export function useNode() {
-  return useFeed(address("node"), FIGURES_S);
+/** Returns the newest answer of /replicas. */
+export function useReplicas() {
+  return useFeed(address("replicas"), FIGURES_S);
 }
 
 /** Returns the series of a metric query; none where nothing was measured, null before the answer. */

@@ -14,6 +14,7 @@ import pytest
 from app.bridges.godot.frames import MAX_FRAME_BYTES
 from app.bridges.godot.server import serve
 from app.errors import PortInUseError
+from deployments.port import free_port
 from tests.bridges.running import Running, running
 from tests.client.fake_service import FakeService
 
@@ -122,13 +123,12 @@ env.close()
 
 
 @pytest.mark.slow
+@pytest.mark.timeout(250)
 def test_the_game_of_these_tests_plays_with_the_real_trainer_as_well(tmp_path: Path) -> None:
     """So it speaks as Godot does: ``pip install --no-deps godot-rl`` brings the trainer's side."""
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(tmp_path), "godot-rl==0.8.2"]
-    subprocess.run(pip, check=True, timeout=50)
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    subprocess.run(pip, check=True, timeout=150)
+    port = free_port()
     env = os.environ | {"PYTHONPATH": str(tmp_path)}
     trainer = subprocess.Popen(
         [sys.executable, "-u", "-c", REAL, str(port)], env=env, stdout=subprocess.PIPE, text=True

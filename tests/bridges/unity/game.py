@@ -24,6 +24,8 @@ class Game:
         spec = pb.ActionSpec(discrete_actions=1, discrete_branch_sizes=[2])
         self.behavior = behavior or pb.Behavior(name=POLES, action_spec=spec)
         self.masked = masked
+        self.eyes: list[pb.Observation] = []
+        """What each agent sees beside its pole."""
         self.next_id = 0
         self.version = "1.5.0"
         self.orders: list[pb.Orders] = []
@@ -82,7 +84,9 @@ class Game:
     def agent(self, number: int, seen: Any, reward: float, **ended: bool) -> pb.Agent:
         sensor = pb.Observation(shape=[4], floats=pb.Floats(data=seen.tolist()), name="pole")
         mask = [True, False] if self.masked else []
-        return pb.Agent(id=self.ids[number], observations=[sensor], reward=reward, action_mask=mask, **ended)
+        return pb.Agent(
+            id=self.ids[number], observations=[sensor, *self.eyes], reward=reward, action_mask=mask, **ended
+        )
 
     def new_id(self) -> int:
         self.next_id += 1

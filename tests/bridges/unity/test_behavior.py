@@ -67,8 +67,13 @@ def test_an_action_that_does_not_fit_is_told(behavior: Behavior, action: Any, me
         (pb.Agent(), "at least one, each with a name"),
         (pb.Agent(observations=[sensor("a", [1], [1])] * 2), "each with a name of its own"),
         (pb.Agent(observations=[sensor("a", [3], [1])]), "sends 1 numbers for the shape"),
+        (pb.Agent(observations=[sensor("a", [2**16] * 4, [])]), "sends 0 numbers for the shape"),
         (pb.Agent(observations=[sensor("a", [1], [float("inf")])]), "finite"),
-        (pb.Agent(observations=[pb.Observation(name="eye", compression=1)]), "set its compression to None"),
+        (
+            pb.Agent(observations=[pb.Observation(name="eye", compression=1, shape=[1, 1, 3])]),
+            "sensor 'eye': it has no picture",
+        ),
+        (pb.Agent(observations=[pb.Observation(name="eye", compression=2)]), "allowed are 0 and 1"),
     ],
 )
 def test_what_cannot_be_seen_is_told(agent: pb.Agent, message: str) -> None:

@@ -1,6 +1,7 @@
 """The console's page and files over HTTP."""
 
 import gzip
+import math
 import re
 from email.message import Message
 from pathlib import Path
@@ -11,6 +12,7 @@ from app.errors import NotFoundError
 from app.wire.http import HttpReply, HttpRequest
 from deployments.console import files as module
 from deployments.console.files import HEADERS, POLICY, WebFiles
+from deployments.others import ASK_TIMEOUT_S, AT_ONCE
 
 FILES = WebFiles()
 WEB = Path(module.__file__).parent / "web"
@@ -57,6 +59,20 @@ def test_every_link_of_the_page_and_every_import_is_a_file_that_is_served() -> N
     assert {name for name in names if name.endswith(".js")} <= linked | imported | {"app.js"}
 
 
+def test_the_page_waits_for_the_answer_about_a_thousand_replicas_even_if_all_are_silent() -> None:
+    (patience_ms,) = re.findall(r"PATIENCE_MS = ([\d_]+);", (WEB / "service.js").read_text(encoding="utf-8"))
+    assert math.ceil(1_000 / AT_ONCE) * ASK_TIMEOUT_S < int(patience_ms) / 1000 - 1
+
+
+def test_what_an_editor_has_left_and_licences_are_not_sent(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for package in ("deployments.console", "app.render"):
+        (tmp_path / package / "web" / "vendor").mkdir(parents=True)
+        for name in ("page.js", ".page.js.swp", "page.js~", "vendor/curves.css", "vendor/LICENSE"):
+            (tmp_path / package / "web" / name).write_text(package)
+    monkeypatch.setattr(module, "files", lambda package: tmp_path / package)
+    assert WebFiles().names() == ["page.js", "vendor/curves.css"]
+
+
 def test_a_browser_that_has_a_file_is_told_so() -> None:
     first = FILES.file(get("/console/app.js"))
     again = FILES.file(get("/console/app.js", if_none_match=header(first, b"ETag")))
@@ -92,7 +108,8 @@ def test_what_is_no_file_of_the_page_is_404_and_told_what_is(name: str) -> None:
 
 def test_each_vendored_file_has_a_notice_with_its_version_and_licence() -> None:
     notices = (ROOT / "THIRD_PARTY_NOTICES.md").read_text(encoding="utf-8")
-    for path in (WEB / "vendor").iterdir():
+    vendored = [*(WEB / "vendor").iterdir(), *(ROOT / "app" / "render" / "web" / "vendor").iterdir()]
+    for path in (path for path in vendored if path.suffix != ".txt"):
         line = next(line for line in notices.splitlines() if f"`{path.name}`" in line)
         version = re.search(r"-(\d+\.\d+\.\d+)\.", path.name)
         assert version is not None
@@ -104,13 +121,15 @@ def test_the_files_are_in_the_package_that_is_built(tmp_path: Path) -> None:
     from setuptools import Distribution  # noqa: PLC0415  # Slow to import.
     from setuptools.command.build_py import build_py  # noqa: PLC0415  # As above.
 
-    distribution = Distribution({"packages": ["deployments.console"], "package_dir": {"": str(ROOT)}})
-    distribution.package_data = {"deployments.console": _package_data()["deployments.console"]}
+    distribution = Distribution({"packages": ["deployments.console", "app.render"], "package_dir": {"": str(ROOT)}})
+    data = _package_data()
+    shared = [path.removeprefix("render/") for path in data["app"] if path.startswith("render/")]
+    distribution.package_data = {"deployments.console": data["deployments.console"], "app.render": shared}
     command = build_py(distribution)
     command.build_lib = str(tmp_path)
     command.ensure_finalized()
     found = {Path(name).as_posix() for _, _, _, names in command.data_files for name in names}
-    assert found == {f"web/{name}" for name in FILES.names()}
+    assert {f"web/{name}" for name in FILES.names()} <= found
 
 
 def _package_data() -> dict[str, list[str]]:

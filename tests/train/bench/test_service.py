@@ -1,8 +1,10 @@
 from dataclasses import replace
 
+import pytest
+
 from app.config.active import active
 from app.config.slots import slots, total
-from train.bench.service import service_config
+from train.bench.service import TIMED, Target, service_config
 from train.bench.ticks import Plan
 
 
@@ -26,6 +28,16 @@ def test_the_same_policy_plays_with_a_recorder_and_without() -> None:
     assert recorded.every == 100
     assert kept is not None
     assert (kept.every, kept.keep_ticks) == (None, 200)
+
+
+@pytest.mark.parametrize("target", TIMED)
+def test_of_the_agents_of_one_replica_the_last_is_timed(target: Target) -> None:
+    config = active(service_config([target]))
+    agents = config.actors[target].agents
+    assert [config.metrics.timed(name) for name in agents] == [False, False, True]
+    assert {config.agents[name].factory for name in agents} == {config.agents[agents[0]].factory}
+    models = [config.agents[name].model for name in agents]
+    assert models == ([None] * 3 if target == "timed_echo" else list(agents)), "a model's batches are timed by its name"
 
 
 def test_the_service_fits_any_machine_and_learns_nothing() -> None:

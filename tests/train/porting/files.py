@@ -37,13 +37,13 @@ class Writes:
         return Path.touch, (self.flag,)
 
 
-def actor_critic(units: int = 8) -> nn.ModuleDict:
+def actor_critic(units: int = 8, actions: int = 3) -> nn.ModuleDict:
     """Returns a network with the names of PPO's."""
     mlp = {
         "policy_net": nn.Sequential(nn.Linear(4, units), nn.Tanh()),
         "value_net": nn.Sequential(nn.Linear(4, 5), nn.Tanh()),
     }
-    parts = {"mlp_extractor": nn.ModuleDict(mlp), "action_net": nn.Linear(units, 3), "value_net": nn.Linear(5, 1)}
+    parts = {"mlp_extractor": nn.ModuleDict(mlp), "action_net": nn.Linear(units, actions), "value_net": nn.Linear(5, 1)}
     return nn.ModuleDict(parts)
 
 

@@ -1,4 +1,4 @@
-"""Ticks with a recorder and without."""
+"""Agents of one replica that are measured in turns."""
 
 from collections import Counter
 from itertools import pairwise
@@ -6,7 +6,7 @@ from itertools import pairwise
 import pytest
 
 from train.bench.generator import Load, Mode, Window
-from train.bench.recorded_ticks import balanced_orders, recorded_ticks, told_shares
+from train.bench.turns import balanced_orders, in_turns, told_shares
 
 
 def window(ticks: int, cpu_s: float = 1.0) -> Window:
@@ -16,13 +16,13 @@ def window(ticks: int, cpu_s: float = 1.0) -> Window:
 def test_shares_are_those_of_neighbouring_windows() -> None:
     off = [window(ticks) for ticks in (100, 200, 100, 200, 100)]
     on = [window(ticks) for ticks in (98, 196, 98, 196, 98)]
-    told = told_shares(on, off)
+    told = told_shares(0.97, on, off)
     assert told["throughput_share"]["median"] == 0.98  # type: ignore[index]
     assert told["reached"] is True
-    assert told_shares([window(90)] * 5, [window(100)] * 5)["reached"] is False
-    assert told_shares(on[:4], off[:4])["reached"] is False
-    assert told_shares(on, off, [window(3 * one.ticks) for one in off])["throughput_share"]["median"] == 0.49  # type: ignore[index]
-    assert told_shares([window(0)], [window(1)]) == {"measured": False}
+    assert told_shares(0.97, [window(90)] * 5, [window(100)] * 5)["reached"] is False
+    assert told_shares(0.97, on[:4], off[:4])["reached"] is False
+    assert told_shares(0.97, on, off, [window(3 * one.ticks) for one in off])["throughput_share"]["median"] == 0.49  # type: ignore[index]
+    assert told_shares(0.97, [window(0)], [window(1)]) == {"measured": False}
 
 
 @pytest.mark.parametrize("count", [2, 3, 4])
@@ -41,8 +41,8 @@ def test_all_agents_are_measured_in_turns_with_the_same_load() -> None:
         asked.append(load)
         return window(99 if load.suffix == "-agent-recorded" else 100)
 
-    load = Load(Mode.HTTP, 1, seconds=3.0, body="b", expect="e", pids=(11,))
-    told = recorded_ticks(run, load, ["plain", "control", "recorded"], 3)
+    load = Load(Mode.HTTP, 1, 8, 25, seconds=3.0, body="b", expect="e", pids=(11,))
+    told = in_turns(run, load, ["plain", "control", "recorded"], 3, 0.97)
     names = [one.suffix.removeprefix("-agent-") for one in asked]
     assert names[:3] == ["plain", "control", "recorded"]
     assert Counter(names) == dict.fromkeys(("plain", "control", "recorded"), 3)

@@ -1,7 +1,7 @@
-"""Asks the other replicas of this node, over their peer ports."""
+"""Asks the other replicas, of this node or of all, over their peer ports."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable
 from typing import Final
 
 from app.client.connection import HttpConnection
@@ -9,15 +9,17 @@ from app.client.kept import ConnectionLostError
 from app.errors import BadPayloadError
 from app.sessions.directory import Replica
 from app.wire.steps import parse_json
-from deployments.admin import PeerAnswer
 from deployments.links import SECRET_HEADER
+from deployments.peer_answers import Answers, PeerAnswer
 
 ASK_TIMEOUT_S: Final = 1.0
-"""Longest wait for one replica: a scrape is answered within it, whoever is silent."""
+"""Longest wait for one replica: a scrape is answered within it, as long as fewer than ``AT_ONCE`` are silent."""
+AT_ONCE: Final = 128
+"""Replicas that are asked at a time: a service may have a thousand, and the console waits 10 s for silent ones."""
 
 
-class NodePeers:
-    """The replicas that run on this node, but for this one."""
+class Others:
+    """The replicas of this service, but for this one."""
 
     def __init__(self, replicas: Callable[[], Iterable[Replica]], own: Replica, secret: str) -> None:
         """Knows the way.
@@ -31,12 +33,24 @@ class NodePeers:
         self._own = own
         self._secret = secret
 
-    async def ask(self, target: str) -> Mapping[str, PeerAnswer | None]:
-        """Returns each replica's answer to ``GET target``, by its name; None for one that is silent."""
-        peers = [peer for peer in self._replicas() if peer.host == self._own.host and peer.name != self._own.name]
+    async def of_node(self, target: str) -> Answers:
+        """Returns the answer to ``GET target`` of each replica of this node, by its name; None: it is silent."""
+        return await self._ask([peer for peer in self._replicas() if peer.host == self._own.host], target)
+
+    async def of_service(self, target: str) -> Answers:
+        """Returns the same of the replicas of all nodes."""
+        return await self._ask(self._replicas(), target)
+
+    async def _ask(self, peers: Iterable[Replica], target: str) -> Answers:
+        room = asyncio.Semaphore(AT_ONCE)
+
+        async def asked(peer: Replica) -> PeerAnswer | None:
+            async with room:
+                return await self._ask_one(peer, target)
+
         async with asyncio.TaskGroup() as group:
-            asked = {peer.name: group.create_task(self._ask_one(peer, target)) for peer in peers}
-        return {name: task.result() for name, task in asked.items()}
+            tasks = {peer.name: group.create_task(asked(peer)) for peer in peers if peer.name != self._own.name}
+        return {name: task.result() for name, task in tasks.items()}
 
     async def _ask_one(self, peer: Replica, target: str) -> PeerAnswer | None:
         """Asks on a connection of its own: one that forwards steps must not wait for a replica that stands still."""

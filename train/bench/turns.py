@@ -1,33 +1,29 @@
-"""What a tick costs of a service that records one game of a hundred, next to one that records nothing, in turns."""
+"""What a tick costs of agents of one replica that do a little more than others, next to those, in turns."""
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import chain, cycle, islice
 from statistics import fmean
-from typing import Final
 
 from train.bench.cells import WINDOWS_MIN, told
 from train.bench.generator import Load, Window
 from train.bench.statistics import figure
 
-SHARE_MIN: Final = 0.97
-"""Aim: the least throughput with the recorder, as a share of that without."""
-CONNECTIONS: Final = 8
-SESSIONS: Final = 25
-"""On each connection, so that of all of them about two are recorded."""
 
+def in_turns(
+    run: Callable[[Load], Window], load: Load, agents: Sequence[str], windows: int, wanted: float
+) -> dict[str, object]:
+    """Returns throughput and CPU of each agent of one replica, and their shares of those of the first two.
 
-def recorded_ticks(run: Callable[[Load], Window], load: Load, agents: Sequence[str], windows: int) -> dict[str, object]:
-    """Returns throughput and CPU of each agent of one replica, and their shares of those without a recorder.
-
-    The share of the second one of those, of the first, tells what this machine can tell apart. All play in one replica:
-    two replicas of the same thing differ by some percent of CPU time.
+    The share of the second one, of the first, tells what this machine can tell apart. All play in one replica: two
+    replicas of the same thing differ by some percent of CPU time.
 
     Args:
       run: Runs a load, with session ids of its own.
-      load: Port, body and length of a window.
-      agents: Who plays; the first two record nothing.
+      load: Of a window.
+      agents: Who plays; the first two are the same and do no more than they must.
       windows: Of each, by turns, in orders in which each follows each other one as often.
+      wanted: Least throughput of the others, as a share of that of the first two.
 
     Raises:
       SparringError: The load generator fails.
@@ -35,10 +31,10 @@ def recorded_ticks(run: Callable[[Load], Window], load: Load, agents: Sequence[s
     found: dict[str, list[Window]] = {name: [] for name in agents}
     for order in islice(cycle(balanced_orders(agents)), windows):
         for name in order:
-            found[name].append(run(_load(load, name)))
+            found[name].append(run(replace(load, suffix=f"-agent-{name}")))
     plain, control = (found[name] for name in agents[:2])
-    shares = {agents[1]: told_shares(control, plain)}
-    shares |= {name: told_shares(found[name], plain, control) for name in agents[2:]}
+    shares = {agents[1]: told_shares(wanted, control, plain)}
+    shares |= {name: told_shares(wanted, found[name], plain, control) for name in agents[2:]}
     errors = sum(window.errors for all_of_one in found.values() for window in all_of_one)
     return {name: told(each) for name, each in found.items()} | {"shares": shares, "errors": errors}
 
@@ -55,8 +51,8 @@ def balanced_orders(names: Sequence[str]) -> list[list[str]]:
     return rows + [row[::-1] for row in rows]
 
 
-def told_shares(on: Sequence[Window], *off: Sequence[Window]) -> dict[str, object]:
-    """Returns what windows with the recorder are to those without, each beside the mean of those of its turn."""
+def told_shares(wanted: float, on: Sequence[Window], *off: Sequence[Window]) -> dict[str, object]:
+    """Returns what windows of one agent are to those of others, each beside the mean of those of its turn."""
     if not all(window.ticks for window in chain(on, *off)):
         return {"measured": False}
     turns = list(zip(on, zip(*off, strict=True), strict=True))
@@ -66,10 +62,6 @@ def told_shares(on: Sequence[Window], *off: Sequence[Window]) -> dict[str, objec
     return {
         "throughput_share": rates.as_dict(),
         "cpu_share": cpu.as_dict(),
-        "wanted": SHARE_MIN,
-        "reached": enough and rates.median >= SHARE_MIN,
+        "wanted": wanted,
+        "reached": enough and rates.median >= wanted,
     }
-
-
-def _load(load: Load, agent: str) -> Load:
-    return replace(load, connections=CONNECTIONS, sessions=SESSIONS, suffix=f"-agent-{agent}")
