@@ -2,13 +2,10 @@
 
 import sys
 from collections.abc import Sequence
-from typing import Final
 
 from app.extras import missing
+from app.startup import ends_at_once
 from app.version import version
-
-INTERRUPTED: Final = 130
-"""Exit code of a command that was interrupted."""
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
@@ -24,7 +21,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
         sys.stdout.write(f"sparring {version()}\n")
         sys.exit()
     try:
-        from app.command_line import run  # noqa: PLC0415  # The smallest install lacks what it is made of.
+        with ends_at_once():
+            from app.command_line import run  # noqa: PLC0415  # The smallest install lacks what it is made of.
     except ImportError as error:
         sys.stderr.write(f"{missing(words[0] if words else '', error)}\n")
         sys.exit(1)

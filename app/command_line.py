@@ -12,10 +12,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from app.cli import INTERRUPTED
 from app.errors import SparringError
 from app.extras import missing
 from app.origin import ROOT, check_origin
+from app.startup import INTERRUPTED, ends_at_once
 from app.version import version
 
 GROUP = "sparring.commands"
@@ -33,10 +33,12 @@ def run(words: Sequence[str]) -> None:
     """Runs the command that the words name and exits, as ``app.cli.main`` tells."""
     sys.path += [str(ROOT), ""]  # User code may lie where we start; it comes last, so that it cannot hide ours.
     try:
-        check_origin()
-        entries = {entry.name: entry for entry in entry_points(group=GROUP)}
-        typed = _typed(words)
-        (build(entries, words) if typed is None else build_to_complete(entries, typed))(words)
+        with ends_at_once():
+            check_origin()
+            entries = {entry.name: entry for entry in entry_points(group=GROUP)}
+            typed = _typed(words)
+            cli = build(entries, words) if typed is None else build_to_complete(entries, typed)
+        cli(words)
     except SparringError as error:
         Console(stderr=True).print(str(error), style="red", markup=False, highlight=False, soft_wrap=True)
         sys.exit(1)

@@ -3,10 +3,12 @@
 import sys
 
 from app.extras import missing
+from app.startup import ends_at_once
 
 if __name__ == "__main__":
     try:
-        from app.client.commands import app
+        with ends_at_once():
+            from app.client.commands import app
     except ImportError as error:
         sys.exit(missing("simulate", error))
     app(prog_name="python -m app.client")

@@ -9,7 +9,7 @@ import typer
 import yaml
 
 from app.config.load import load
-from train.__main__ import parser
+from train.driver import parser
 from train.model_commands import models
 
 ROOT = Path(__file__).parents[2]

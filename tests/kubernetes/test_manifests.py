@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator
 
 from app.config.applications import is_serve_config, load_applications
 from app.config.load import load
-from train.__main__ import parser
+from train.driver import parser
 
 from .manifests import FILES, ROOT, Pod, Tree, documents, head, named, pods, port_of, ray_start, workers
 from .schema import KINDS

@@ -10,8 +10,9 @@ from threading import Timer
 import pytest
 import ray
 
-from app.cli import INTERRUPTED, main
+from app.cli import main
 from app.metrics.registry import Registry
+from app.startup import INTERRUPTED
 from tests.docs.blocks import block_of, commands
 
 from .service import Cluster, Service, observation, wait_until

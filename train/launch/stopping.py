@@ -10,7 +10,7 @@ from typing import Final, NoReturn
 
 import psutil
 
-from app.cli import INTERRUPTED
+from app.startup import INTERRUPTED
 
 ENFORCED_AFTER_S: Final = 7.0
 """Seconds after which whatever is still alive is killed: the user is promised an end within ten."""
