@@ -21,6 +21,8 @@ WATCHED_S = 8.0
 """Seconds for which an idle page is watched: long enough that a hundredth of a core is eight ticks of the kernel."""
 IDLE_SHARE = 0.01
 """Of one core: what an idle page may cost the replica that answers it."""
+LOOKS = 3
+"""A look may meet something else that the replica does; what a page itself costs is there at each."""
 
 
 @pytest.fixture(scope="module")
@@ -67,12 +69,14 @@ def test_the_page_shows_the_figures_of_the_metric_query_while_games_are_learned_
 
 def test_an_idle_page_costs_the_service_next_to_nothing(service: Service) -> None:
     process = psutil.Process(service.status()["pid"])
+    costs = []
     with chromium() as browser:
-        before = _busy(process, browser.new_page())
-        with looking(browser, f"{service.url}/console") as looked:
-            looked.page.wait_for_selector("[data-part]")
-            during = _busy(process, looked.page)
-    assert during - before < IDLE_SHARE
+        while min(costs, default=1.0) >= IDLE_SHARE and len(costs) < LOOKS:
+            before = _busy(process, browser.new_page())
+            with looking(browser, f"{service.url}/console") as looked:
+                looked.page.wait_for_selector("[data-part]")
+                costs.append(_busy(process, looked.page) - before)
+    assert min(costs) < IDLE_SHARE
 
 
 def _busy(process: psutil.Process, page: Page) -> float:
