@@ -9,7 +9,7 @@ import torch
 from ray.exceptions import RayActorError
 
 from app.errors import SparringError
-from app.stores.error_forwarder import watch_errors
+from app.stores.error_forwarder import end_watching, watch_errors
 from app.stores.telling import Teller
 from app.stores.trial import Trial
 from train.worker import LoopArgs, Worker
@@ -44,6 +44,7 @@ def run_worker(loop_args: dict[str, LoopArgs]) -> None:
             raise
         reason = str(error) if isinstance(error, SparringError) else traceback.format_exc()
         _log.exception("trainer %s failed: %s", args.trainer, error)
+        end_watching()  # It is sent now: the driver may end this process as soon as it knows why.
         metrics.fail(args.run, f"{type(error).__name__} in learner worker: {reason}")
         if ray.train.get_context().get_world_size() > 1:
             raise  # Returning would leave the other workers in a collective.
