@@ -23,6 +23,10 @@ class ServiceNotFoundError(SparringError):
     """No running service carries the wanted project and trial."""
 
 
+class DirectoryIncompleteError(SparringError):
+    """A directory that began anew has not heard from all replicas yet, and cannot say who holds a game."""
+
+
 class ModelMismatchError(SparringError):
     """Two halves of the system were started with different models."""
 

@@ -48,8 +48,9 @@ class Others:
             async with room:
                 return await self._ask_one(peer, target)
 
+        answering = [peer for peer in peers if peer.peer_port and peer.name != self._own.name]  # Gateways do not.
         async with asyncio.TaskGroup() as group:
-            tasks = {peer.name: group.create_task(asked(peer)) for peer in peers if peer.name != self._own.name}
+            tasks = {peer.name: group.create_task(asked(peer)) for peer in answering}
         return {name: task.result() for name, task in tasks.items()}
 
     async def _ask_one(self, peer: Replica, target: str) -> PeerAnswer | None:

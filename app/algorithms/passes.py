@@ -135,8 +135,11 @@ class SequencePass:
         return filled
 
     def learned(self, units: Tensor) -> Answers:
-        """Returns what the network says to the rows that count in these sequences."""
-        return self._over([self._windows[number] for number in self._units[units].tolist()], self._counted)
+        """Returns what the network says to the rows that count in these sequences; of none every gradient is 0."""
+        chosen = [self._windows[number] for number in self._units[units].tolist()]
+        if not chosen:  # Other workers may have some, and each parameter takes part in what they add up.
+            return self._over([Window(0, 0, 1)], torch.zeros_like(self._counted))
+        return self._over(chosen, self._counted)
 
     def _over(self, chosen: list[Window], wanted: Tensor) -> Answers:
         """Returns what the network says to the wanted rows of some windows; their burn-in has no gradient."""

@@ -5,14 +5,18 @@ import secrets
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import cast
+from typing import Final, cast
 
 import ray
 
+from app.errors import DirectoryIncompleteError
 from app.logs.tasks import told
 from app.sessions.directory import Claim, Directory, Load, Replica
 from app.stores.host import StoreHandle
 from app.stores.rejoining import Rejoining
+
+COMPLETE_S: Final = 1.0
+"""Longest wait of a call for what is not known yet: whoever asked must still be there when the call takes effect."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +133,7 @@ class DirectoryStore:
 
     async def claim(self, games: list[str], name: str) -> list[tuple[Found, bool]]:
         """Claims games for a replica; returns who holds each, and whether the game was another's that is gone."""
-        await self._complete.wait()
+        await self._whole()
         answers: list[tuple[Found, bool]] = []
         for game in games:
             lost = game in self._directory.gone
@@ -139,7 +143,7 @@ class DirectoryStore:
 
     async def recover(self, game: str, name: str) -> Found:
         """Claims a game whose owner is gone."""
-        await self._complete.wait()
+        await self._whole()
         self._directory.recover(game, name)
         return Found(*self._directory.find(game))
 
@@ -149,7 +153,7 @@ class DirectoryStore:
 
     async def move(self, game: str, name: str, epoch: int, to: str) -> Claim | None:
         """Hands a game on; None where the giver does not hold it."""
-        await self._complete.wait()
+        await self._whole()
         return self._directory.move(game, name, epoch, to)
 
     async def release(self, games: list[tuple[str, int]], name: str) -> None:
@@ -158,8 +162,16 @@ class DirectoryStore:
 
     async def find(self, games: list[str]) -> list[Found]:
         """Returns who holds each game."""
-        await self._complete.wait()
+        await self._whole()
         return [Found(*self._directory.find(game)) for game in games]
+
+    async def _whole(self) -> None:
+        """Waits until all that is held is known, for less long than callers do."""
+        try:
+            async with asyncio.timeout(COMPLETE_S):
+                await self._complete.wait()
+        except TimeoutError as error:
+            raise DirectoryIncompleteError("the directory began anew and waits for what replicas hold") from error
 
     async def _hear(self) -> None:
         try:

@@ -21,6 +21,8 @@ from app.replay.rows import empty_batch
 from app.types import RowKind
 from tests.plain_stepper import plain_stepper
 
+from .test_learner import RATE, Workers, parameters_of
+
 FULL, TERMINATED = int(RowKind.FULL), int(RowKind.TERMINATED)
 
 
@@ -141,6 +143,29 @@ def learner_of(module: Policy, sequences: SequenceSettings | None) -> PolicyLear
     stepper = plain_stepper(module, torch.optim.Adam(module.parameters(), 0.02), 1.0)
     settings = PolicySettings(Gae(0.9, 0.9), ClippedPolicy(0.2, 0.5, 0.0), True, 4, 2, sequences)
     return PolicyLearner(module, module.spec, stepper, settings, 1, lambda x: x)
+
+
+def test_a_worker_whose_batch_holds_no_sequence_steps_beside_the_other() -> None:
+    workers, alone = Workers(2, make=lstm), lstm()
+    batch, _ = recalled(alone, 16, np.random.default_rng(0))
+    padding = {name: torch.from_numpy(column) for name, column in empty_batch(alone.spec, 8).items()}
+    settings = PolicySettings(Gae(0.9, 0.9), ClippedPolicy(0.2, 0.5, 0.0), True, 2, 1, SequenceSettings(8, 0))
+    found = workers.update([batch, padding], settings)
+    stepper = plain_stepper(alone, torch.optim.SGD(alone.parameters(), RATE), 1e9)
+    expected = PolicyLearner(alone, alone.spec, stepper, settings, 1, lambda x: x).update(batch, torch.Generator())
+    for metrics, module in zip(found, workers.modules, strict=True):
+        torch.testing.assert_close(parameters_of(module), parameters_of(alone), rtol=1e-5, atol=1e-6)
+        assert metrics == pytest.approx(expected.metrics, rel=1e-4, abs=1e-6)
+
+
+def test_of_no_sequence_nothing_is_said_and_each_gradient_is_zero() -> None:
+    module = lstm()
+    batch = played([(3, TERMINATED)], module.spec)
+    led = SequencePass(module, module.spec, batch, SequenceSettings(8, 0))
+    rows, leaves = led.learned(torch.arange(0))
+    assert (len(rows), [len(leaf) for leaf in leaves]) == (0, [0, 0])
+    gradients = torch.autograd.grad(sum(leaf.sum() for leaf in leaves), list(module.parameters()))
+    assert not any(gradient.any() for gradient in gradients)
 
 
 def test_a_network_with_a_state_needs_to_know_its_sequences() -> None:

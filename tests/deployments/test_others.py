@@ -139,6 +139,13 @@ async def test_a_replica_that_is_listed_twice_or_is_the_own_one_is_asked_once() 
         assert [r["replica"] for r in read(await one.show(get("/replicas")))["replicas"]] == ["one", "two"]
 
 
+async def test_a_gateway_that_answers_no_peer_is_not_silent() -> None:
+    async with peer("two", "b") as two:
+        one = admin("one", "a", peers=node(two, Replica("door", "", 0)))
+        for path in ("/sessions", "/node", "/replicas"):
+            assert read(await one.show(get(path)))["silent"] == []
+
+
 async def test_sessions_of_a_game_without_a_name_are_asked_for_everywhere() -> None:
     async with peer("two", "b") as two:
         assert read(await admin("one", "a", peers=node(two)).show(get("/sessions", game="")))["sessions"] == []
