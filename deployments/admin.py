@@ -1,9 +1,9 @@
 """The admin paths of the game port: health, metrics of the node, sessions of the service, and weights."""
 
 import asyncio
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
 from dataclasses import replace
-from typing import Any, Final, Protocol
+from typing import Final, Protocol
 from urllib.parse import quote, unquote, urlencode
 
 import orjson
@@ -176,19 +176,12 @@ class Admin:
     async def _list(self, request: HttpRequest, peers: Peers) -> HttpReply:
         query = read_query(request.fields)
         found, more = self._sessions.page(query)
-        pages: list[Sequence[Mapping[str, Any]]] = [[session.as_dict() for session in found]]
-        silent: list[str] = []
-        target = f"/sessions?{urlencode(query.fields())}"
-        answers = await peers.of_service(target)
-        for name, answer in answers.items():
-            theirs = sessions_of(answer)
-            if theirs is None:
-                silent.append(name)
-                continue
-            pages.append(theirs[0])
-            more |= theirs[1]
-        shown, left = merged(pages, query.limit)
-        return _json(page_document(shown, more=more or left, silent=silent))
+        answers = await peers.of_service(f"/sessions?{urlencode(query.share(peers.count()).fields())}")
+        theirs = {name: sessions_of(answer) for name, answer in answers.items()}
+        pages = [page for page in theirs.values() if page is not None]
+        shown, left = merged([([session.as_dict() for session in found], more), *pages], query.limit)
+        silent = [name for name, page in theirs.items() if page is None]
+        return _json(page_document(shown, more=left, silent=silent))
 
     async def _session(self, request: HttpRequest, peers: Peers) -> HttpReply:
         session = unquote(request.path.removeprefix(SESSION))

@@ -33,6 +33,10 @@ class Others:
         self._own = own
         self._secret = secret
 
+    def count(self) -> int:
+        """Returns how many they are, on all nodes."""
+        return len(self._answering(self._replicas()))
+
     async def of_node(self, target: str) -> Answers:
         """Returns the answer to ``GET target`` of each replica of this node, by its name; None: it is silent."""
         return await self._ask([peer for peer in self._replicas() if peer.host == self._own.host], target)
@@ -48,10 +52,13 @@ class Others:
             async with room:
                 return await self._ask_one(peer, target)
 
-        answering = [peer for peer in peers if peer.peer_port and peer.name != self._own.name]  # Gateways do not.
         async with asyncio.TaskGroup() as group:
-            tasks = {peer.name: group.create_task(asked(peer)) for peer in answering}
+            tasks = {peer.name: group.create_task(asked(peer)) for peer in self._answering(peers)}
         return {name: task.result() for name, task in tasks.items()}
+
+    def _answering(self, peers: Iterable[Replica]) -> list[Replica]:
+        """Returns those that answer others: gateways have no port for it."""
+        return [peer for peer in peers if peer.peer_port and peer.name != self._own.name]
 
     async def _ask_one(self, peer: Replica, target: str) -> PeerAnswer | None:
         """Asks on a connection of its own: one that forwards steps must not wait for a replica that stands still."""

@@ -112,7 +112,7 @@ class Overseer:
         self._watchdog.guard(port, shared)
 
     async def show(self, request: HttpRequest) -> HttpReply:
-        """Returns what an operator is shown of the node.
+        """Returns what an operator is shown of the node or the service.
 
         Raises:
           StepError: As of ``Admin.show``.

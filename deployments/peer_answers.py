@@ -4,7 +4,7 @@ from collections.abc import Mapping
 from typing import Any, Final, NamedTuple, Protocol
 
 from app.metrics.reports import NodeReport, ReplicaReport
-from app.sessions.listing import rows_of
+from app.sessions.listing import Rows, rows_of
 
 OK: Final = 200
 NOT_FOUND: Final = 404
@@ -31,6 +31,9 @@ class Peers(Protocol):
     async def of_service(self, target: str) -> Answers:
         """Returns what the replicas of all nodes answer to ``GET target``."""
 
+    def count(self) -> int:
+        """Returns how many replicas there are on all nodes."""
+
 
 class Nobody:
     """No other replicas: who is asked by one answers for itself alone."""
@@ -43,6 +46,10 @@ class Nobody:
         """Returns nothing."""
         return {}
 
+    def count(self) -> int:
+        """Returns 0."""
+        return 0
+
 
 def together(own: ReplicaReport, answers: Answers) -> NodeReport:
     """Returns what a replica says, and what others have answered."""
@@ -54,7 +61,7 @@ def together(own: ReplicaReport, answers: Answers) -> NodeReport:
     return NodeReport(reports, silent)
 
 
-def sessions_of(answer: PeerAnswer | None) -> tuple[list[Mapping[str, Any]], bool] | None:
+def sessions_of(answer: PeerAnswer | None) -> Rows | None:
     """Returns a peer's page, and whether more follow there; None where that is no page."""
     said = _said(answer)
     try:

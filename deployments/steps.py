@@ -57,7 +57,7 @@ class StepService:
 
         Args:
           anywhere: Answers a step wherever its game is held.
-          show: Shows an operator the whole node.
+          show: Shows an operator what all replicas say together.
           show_here: Shows another replica this one's part.
           max_body_bytes: Largest body, after it is unpacked.
           counts: Where failures of our own are counted; None keeps counts of its own.

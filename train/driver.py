@@ -100,14 +100,17 @@ def connect() -> None:
     """Joins the running cluster.
 
     Raises:
-      ServiceNotFoundError: There is none, or it does not let us in.
+      ServiceNotFoundError: There is none, or it cannot be joined.
     """
     try:
         ray.init(address="auto", log_to_driver=True)
-    except (ConnectionError, RayError) as error:
+    except (ConnectionError, RuntimeError, RayError) as error:
         refused = refusal(error)
         if refused is not None:
             raise ServiceNotFoundError(refused) from error
+        if not isinstance(error, ConnectionError):
+            reason = str(error).strip().partition("\n")[0]
+            raise ServiceNotFoundError(f"the Ray cluster cannot be joined: {reason}") from error
         raise ServiceNotFoundError(
             "no Ray cluster runs here; start one with 'ray start --head' and the service with 'serve run "
             "serve_config.yaml', then train with 'ray job submit --working-dir . -- python -m train --config FILE'"

@@ -1,5 +1,6 @@
 """Ends a trainer whose workers may be starting anew at that moment."""
 
+import logging
 import time
 from collections.abc import Callable, Sequence
 from typing import Final, Protocol
@@ -9,12 +10,18 @@ from ray.exceptions import RayError
 AGAIN_S: Final = 1.0
 """Pause between two times that the end is asked for."""
 
+_log = logging.getLogger(__name__)
+
 
 class Closable(Protocol):
     """An input of a trainer."""
 
     def close(self) -> None:
-        """Ends the streams that are open now."""
+        """Ends the streams that are open now.
+
+        Raises:
+          ray.exceptions.RayError: The process that holds them is away.
+        """
 
 
 class Ending:
@@ -36,16 +43,15 @@ class Ending:
         self._asked_s: float | None = None
 
     def ask(self) -> None:
-        """Ends the streams; the trainer saves and returns."""
+        """Ends the streams; the trainer saves and returns. A buffer that is away is told by ``ask_again``."""
         self._asked_s = self._clock()
         for one in self._inputs:
-            one.close()
+            try:
+                one.close()
+            except RayError as error:
+                _log.info("an input cannot be told yet that training ends: %s", error)
 
     def ask_again(self) -> None:
-        """Does so again once a second, where it was asked for; a buffer that is away is asked the next time."""
-        if self._asked_s is None or self._clock() - self._asked_s < AGAIN_S:
-            return
-        try:
+        """Does so again once a second, where it was asked for."""
+        if self._asked_s is not None and self._clock() - self._asked_s >= AGAIN_S:
             self.ask()
-        except RayError:
-            return

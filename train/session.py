@@ -162,7 +162,7 @@ class TrainingSession:
 
     def log_evaluation(self, mean_return: float, min_return: float) -> None:
         """Logs what evaluation games of the newest update returned."""
-        step = self.trial.metrics.progress(1).updates
+        step = max(self.trial.metrics.progress(1, trainer).updates for trainer in self.runs)
         self._tracker.log(step, {"eval_return_mean": mean_return, "eval_return_min": min_return}, time.time())
 
     def pin(self) -> dict[str, Version]:

@@ -4,7 +4,7 @@ import asyncio
 import heapq
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from itertools import islice
 from operator import itemgetter
 from typing import Any, Final, Protocol
@@ -16,6 +16,8 @@ from app.types import Purpose, SessionId
 PAGE_DEFAULT: Final = 100
 PAGE_MAX: Final = 1_000
 """Sessions of one page: what a replica lists without a noticeable pause."""
+ROWS_MAX: Final = 20_000
+"""Rows that other replicas send for one page, all together: they are looked into where games are answered."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +59,10 @@ class Query:
             return False
         return self.game is None or game_of(session) == self.game
 
+    def share(self, replicas: int) -> "Query":
+        """Returns what each of so many other replicas is asked for, so that all together send no more than allowed."""
+        return replace(self, limit=max(1, min(self.limit, ROWS_MAX // max(1, replicas))))
+
     def fields(self) -> dict[str, str]:
         """Returns the query as it stands in a URL."""
         given = {"limit": str(self.limit), "after": self.after or None, "game": self.game, "purpose": self.purpose}
@@ -78,6 +84,10 @@ def read_query(fields: Mapping[str, str]) -> Query:
     return Query(int(text), fields.get("after", ""), fields.get("game"), purpose)
 
 
+Rows = tuple[Sequence[Mapping[str, Any]], bool]
+"""Rows of one replica, each a summary as a JSON object, and whether more follow."""
+
+
 def page_of(sessions: Iterable[SessionId], limit: int) -> tuple[list[SessionId], bool]:
     """Returns the first ids in order, and whether there are more."""
     first = heapq.nsmallest(limit + 1, sessions)
@@ -95,15 +105,19 @@ def rows_of(value: object) -> list[Mapping[str, Any]]:
     return value
 
 
-def merged(pages: Iterable[Iterable[Mapping[str, Any]]], limit: int) -> tuple[list[SessionSummary], bool]:
-    """Returns the first of the rows of several replicas, and whether they have more; only what is shown is looked into.
+def merged(pages: Sequence[Rows], limit: int) -> tuple[list[SessionSummary], bool]:
+    """Returns the first of the rows of several replicas, and whether they have more.
+
+    Behind the last row of one that has more nothing is shown: its next rows may come first.
 
     Args:
-      pages: Rows of each, by id.
+      pages: Rows of each, by id, and whether it has more.
       limit: Rows of a page.
     """
-    first = list(islice(heapq.merge(*pages, key=itemgetter("id")), limit + 1))
-    return [SessionSummary(**row) for row in first[:limit]], len(first) > limit
+    first = list(islice(heapq.merge(*(rows for rows, _ in pages), key=itemgetter("id")), limit + 1))
+    known = min((rows[-1]["id"] for rows, more in pages if more and rows), default=None)
+    shown = [SessionSummary(**row) for row in first[:limit] if known is None or row["id"] <= known]
+    return shown, len(first) > limit or any(more for _, more in pages)
 
 
 def page_document(sessions: Sequence[SessionSummary], *, more: bool, silent: Sequence[str]) -> dict[str, Any]:

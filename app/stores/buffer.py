@@ -13,7 +13,7 @@ from ray.exceptions import ActorUnavailableError
 from app.replay.ancestry import NO_ANCESTRY, Ancestry
 from app.replay.supply import Parts
 from app.stores.dealer import Ticket
-from app.stores.host import StoreHandle
+from app.stores.host import BRIEF_S, StoreHandle
 from app.stores.shard import ShardStats
 from app.stores.table_folder import shard_file
 from app.stores.table_keeper import Restored
@@ -141,8 +141,12 @@ class Buffer:
         return [shard.call("advance", newest, ancestry) for shard in self._shards]
 
     def close(self) -> None:
-        """Ends all streams."""
-        self._first.get("close")
+        """Ends all streams; where they cannot be told in a moment, it is to be asked again.
+
+        Raises:
+          ray.exceptions.RayError: They were not told.
+        """
+        self._first.get("close", timeout_s=BRIEF_S)
 
     def finish(self, batch: int) -> None:
         """Ends all streams if the batch is of the workers that take now."""

@@ -8,7 +8,7 @@ from app.config.base import Process
 from app.errors import SourceError
 from app.replay.credits import Credits
 from app.sources.position import BEGIN, Place
-from app.stores.host import StoreHandle, open_host
+from app.stores.host import BRIEF_S, StoreHandle, open_host
 
 if TYPE_CHECKING:
     import ray
@@ -177,8 +177,12 @@ class Gate:
         return self._handle.call("release", rank, batch_id)
 
     def close(self) -> None:
-        """Ends all streams."""
-        self._handle.get("close")
+        """Ends all streams; where they cannot be told in a moment, it is to be asked again.
+
+        Raises:
+          ray.exceptions.RayError: They were not told.
+        """
+        self._handle.get("close", timeout_s=BRIEF_S)
 
     def finish(self, batch_id: int) -> None:
         """Ends all streams if the batch is of the workers that read now."""

@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 MAX_WAITING_CALLS = 1_000
 """Calls that may wait in one host at a time, long polls included."""
+BRIEF_S: Final = 2.0
+"""Longest wait for what is asked again until it is answered."""
 ON_HEAD: Final = {"node:__internal_head__": 0.001}
 """Resources that only the head node has."""
 

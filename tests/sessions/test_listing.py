@@ -2,6 +2,8 @@ import asyncio
 from dataclasses import dataclass, field
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from app.errors import BadRequestError
 from app.sessions.listing import (
@@ -101,11 +103,38 @@ def row(name: str, replica: str = "one") -> dict[str, object]:
 
 
 def test_rows_of_several_replicas_make_one_page_by_id() -> None:
-    pages = [[row("a"), row("d")], [], [row("b", "two"), row("c", "two"), row("e", "two")]]
+    pages = [([row("a"), row("d")], False), ([], False), ([row("b", "two"), row("c", "two"), row("e", "two")], False)]
     found, more = merged(pages, 3)
     assert ([one.id for one in found], [one.replica for one in found], more) == ([*"abc"], ["one", "two", "two"], True)
     found, more = merged(pages, 5)
     assert ([one.id for one in found], more) == ([*"abcde"], False)
+
+
+def test_a_page_ends_where_a_replica_that_has_more_was_cut_off() -> None:
+    found, more = merged([([row("a"), row("e")], False), ([row("b", "two"), row("c", "two")], True)], 4)
+    assert ([one.id for one in found], more) == ([*"abc"], True)  # The second may hold d.
+
+
+@given(st.lists(st.sets(st.integers(0, 99), max_size=12), min_size=1, max_size=5), st.integers(1, 6), st.integers(1, 6))
+def test_pages_of_replicas_that_send_a_part_at_a_time_hold_each_session_once(
+    held: list[set[int]], limit: int, part: int
+) -> None:
+    replicas = [sorted(f"{number:02}-{at}" for number in numbers) for at, numbers in enumerate(held)]
+    seen: list[str] = []
+    more = True
+    while more:
+        after = seen[-1] if seen else ""
+        left = [[name for name in names if name > after] for names in replicas]
+        page, more = merged([([row(name) for name in names[:part]], len(names) > part) for names in left], limit)
+        assert len(page) <= limit
+        assert page or not more
+        seen += [one.id for one in page]
+    assert seen == sorted(name for names in replicas for name in names)
+
+
+@pytest.mark.parametrize(("replicas", "limit"), [(0, 1000), (20, 1000), (100, 200), (1000, 20), (50_000, 1)])
+def test_the_more_replicas_the_fewer_rows_each_is_asked_for(replicas: int, limit: int) -> None:
+    assert Query(1000).share(replicas) == Query(limit)
 
 
 def test_rows_are_taken_as_they_were_sent() -> None:

@@ -58,7 +58,7 @@ def test_a_port_that_is_taken_is_told_with_the_option_that_names_another() -> No
         taken.bind(("127.0.0.1", 0))
         taken.listen(1)
         port = taken.getsockname()[1]
-        with pytest.raises(PortInUseError, match=f"port {port} .* give Ray Serve another with --serve-port N"):
+        with pytest.raises(PortInUseError, match=f"port {port} .* give Ray Serve another: --serve-port N"):
             Ring(load(CONFIGS / "rl.yaml", ["actors.main.port=0"]), port, 1.0, Stopper()).probe()
         with pytest.raises(PortInUseError, match=f"port {port} .* choose another with --set actors"):
             Ring(load(CONFIGS / "rl.yaml", [f"actors.main.port={port}"]), 8000, 1.0, Stopper()).probe()

@@ -65,7 +65,7 @@ def _measure(plan: LeaguePlan, stopper: Stopper, say: Callable[[str], None]) -> 
     )
     with tempfile.TemporaryDirectory() as folder:
         say("journal")
-        entries = [entry_ms(Path(folder), subject, window, stopper) for window in range(plan.windows)]
+        entries = [entry_ms(Path(folder), window, stopper) for window in range(plan.windows)]
         told["journal"] = told_entries(entries, [bare_entry_ms(Path(folder)) for _ in range(plan.windows)])
         say("snapshots")
         snapshots = [snapshots_ms(Path(folder) / "snapshots", subject, stopper) for _ in range(plan.windows)]

@@ -46,7 +46,7 @@ class Snapshot(NamedTuple):
     """Longest time that nothing else ran in the event loop."""
 
 
-def entry_ms(folder: Path, subject: League, window: int, stopper: Stopper) -> tuple[float, float]:
+def entry_ms(folder: Path, window: int, stopper: Stopper) -> tuple[float, float]:
     """Returns the milliseconds of a journal entry: without the disk, and with it where many wait together."""
     event = Opened(1, 0.0, Purpose.TRAIN, (Entry("main_agent", 1, True, 1), Entry("main_agent:7", 7, False, 1)))
     journal = Journal(folder / f"plain-{window}", 1, fsync=False)

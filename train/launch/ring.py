@@ -72,7 +72,8 @@ class Ring:
         """
         for actor in self._config.actors.values():
             probe(actor.host, actor.port)
-        probe("127.0.0.1", self._serve_port, "stop what listens there, or give Ray Serve another with --serve-port N")
+        remedy = "stop what listens there, or give Ray Serve another: --serve-port N, in Python serve_port=N"
+        probe("127.0.0.1", self._serve_port, remedy)
 
     def start_ray(self) -> None:
         """Starts Ray.
