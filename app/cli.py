@@ -2,6 +2,7 @@
 
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from app.extras import missing
 from app.startup import ends_at_once
@@ -20,10 +21,11 @@ def main(arguments: Sequence[str] | None = None) -> None:
     if words == ["--version"]:
         sys.stdout.write(f"sparring {version()}\n")
         sys.exit()
+    loading = ends_at_once if arguments is None else nullcontext  # A process that calls this is not ours to end.
     try:
-        with ends_at_once():
+        with loading():
             from app.command_line import run  # noqa: PLC0415  # The smallest install lacks what it is made of.
     except ImportError as error:
         sys.stderr.write(f"{missing(words[0] if words else '', error)}\n")
         sys.exit(1)
-    run(words)
+    run(words, loading())

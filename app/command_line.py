@@ -5,6 +5,7 @@ import os
 import shlex
 import sys
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import AbstractContextManager
 from importlib.metadata import EntryPoint, entry_points
 from typing import Annotated, Final
 
@@ -15,7 +16,7 @@ from rich.markup import escape
 from app.errors import SparringError
 from app.extras import missing
 from app.origin import ROOT, check_origin
-from app.startup import INTERRUPTED, ends_at_once
+from app.startup import INTERRUPTED
 from app.version import version
 
 GROUP = "sparring.commands"
@@ -29,11 +30,16 @@ TYPED: Final = ("COMP_WORDS", "_TYPER_COMPLETE_ARGS")
 """Where shells tell what was typed: bash, and the others."""
 
 
-def run(words: Sequence[str]) -> None:
-    """Runs the command that the words name and exits, as ``app.cli.main`` tells."""
+def run(words: Sequence[str], loading: AbstractContextManager[None]) -> None:
+    """Runs the command that the words name and exits, as ``app.cli.main`` tells.
+
+    Args:
+      words: What was typed behind the program's name.
+      loading: Entered while the command is imported.
+    """
     sys.path += [str(ROOT), ""]  # User code may lie where we start; it comes last, so that it cannot hide ours.
     try:
-        with ends_at_once():
+        with loading:
             check_origin()
             entries = {entry.name: entry for entry in entry_points(group=GROUP)}
             typed = _typed(words)

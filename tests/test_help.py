@@ -40,7 +40,6 @@ def every_command() -> list[tuple[str, Any]]:
 
 
 @pytest.mark.slow  # It imports every command.
-@pytest.mark.timeout(300)
 def test_every_option_has_its_help_its_default_and_its_unit() -> None:
     wrong = []
     for name, command in every_command():

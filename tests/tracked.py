@@ -12,10 +12,10 @@ from train.tracking import Tracker
 STEP_S = 0.005
 """A quick training step: what logging may take of it is 5 %."""
 WAITED_S = 0.5
-"""Half of the time-out of a request to a server that is away."""
+"""Less than the time-out of a request to a server that is away."""
 
 
-def until(condition: Callable[[], bool], timeout_s: float = 30.0) -> None:
+def until(condition: Callable[[], bool], timeout_s: float = 60.0) -> None:
     deadline = time.monotonic() + timeout_s
     while not condition():
         assert time.monotonic() < deadline, f"not true after {timeout_s} s"

@@ -7,7 +7,7 @@ import pytest
 
 from tests.proofs.learning import Learning
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 PAID = 1000.0
 NETWORK = "{observation: {shape: [4]}, action: {choices: 2}, encoder: {kind: mlp, hidden: [64, 64]}, popart: %s}"
 

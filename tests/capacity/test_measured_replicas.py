@@ -96,7 +96,6 @@ def windows(nodes: int) -> Iterator[Pair]:
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize("nodes", [1, 2])
 def test_cpu_of_a_tick_and_length_of_the_queue_are_as_predicted(nodes: int) -> None:
     pairs = list(windows(nodes))

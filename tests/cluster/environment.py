@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from train.env import WORKER_ENV
+from train.env import CLUSTER_ENV, WORKER_ENV
 
 COUNTING_AGENTS = str(Path(__file__).parents[1] / "ring")
 RAY_ENV = {
@@ -19,7 +19,7 @@ RAY_ENV = {
 def environment(folder: Path) -> Iterator[None]:
     """Sets it for the block; Ray reads it when it is imported."""
     before = dict(os.environ)
-    os.environ.update(WORKER_ENV, **RAY_ENV, SPARRING_HOME=f"{folder}/home", PYTHONPATH=COUNTING_AGENTS)
+    os.environ.update(WORKER_ENV | CLUSTER_ENV, **RAY_ENV, SPARRING_HOME=f"{folder}/home", PYTHONPATH=COUNTING_AGENTS)
     sys.path.append(COUNTING_AGENTS)
     try:
         yield

@@ -15,7 +15,7 @@ from train.checkpoint import Checkpoints
 
 from .nodes import GAME_PORT, Nodes, SpreadService, titles
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 TRAINERS = ("main", "exploiter")
 

@@ -16,7 +16,7 @@ from tests.ring.service import wait_until
 from .network import Machine
 from .nodes import Nodes, SpreadService, titles
 
-pytestmark = [pytest.mark.cluster, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.cluster
 
 GAMES = 20
 SCALED_S = 120.0

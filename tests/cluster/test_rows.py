@@ -15,7 +15,7 @@ from tests.ring.test_hand_over import kill, totals
 
 from .nodes import Nodes, SpreadService
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 SHARDS = ("buffers.rollouts.shards=2", "buffers.rollouts.max_policy_lag=1000")
 SETTLED_TICKS = 250_000

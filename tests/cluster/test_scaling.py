@@ -12,7 +12,7 @@ from tests.ring.service import wait_until
 from .nodes import Nodes, SpreadService
 from .test_nodes import COUNTING
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 GAMES = 32
 PAUSE_S = 0.04

@@ -11,7 +11,7 @@ from train.checkpoint import Checkpoints
 
 from .nodes import Nodes, SpreadService
 
-pytestmark = [pytest.mark.cluster, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.cluster, pytest.mark.long]
 
 BACK_S = 180.0
 """Longest time from the return of a node to the next update: its processes import torch, on a busy machine."""

@@ -117,7 +117,6 @@ def test_equal_rows_teach_it_the_same_whatever_brought_them(memory: str) -> None
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_it_learns_cartpole() -> None:
     proof = Learning("rl.yaml", 0, changes=[OWN, "trainers.main.optimizer.learning_rate=3e-3"]).run(
         20_000, promising=475

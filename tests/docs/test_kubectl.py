@@ -22,7 +22,7 @@ from tests.kubernetes.manifests import FOLDER, documents, named
 from .blocks import blocks
 from .readme import ROOT, Block, Terminal, reader_env, shows
 
-pytestmark = [pytest.mark.slow, needs_kubectl, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.slow, needs_kubectl]
 
 PAGE = "docs/kubernetes.md"
 TEXT = (ROOT / PAGE).read_text(encoding="utf-8")

@@ -17,7 +17,7 @@ from train.strategies.strategy import TrainedState
 from .blocks import Fenced, block_of, commands
 from .readme import ROOT
 
-pytestmark = [pytest.mark.mlflow, pytest.mark.export, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.mlflow, pytest.mark.export]
 
 MODELS, EXPORTS = ("docs/models.md", "sparring models clone"), ("docs/export.md", "sparring export")
 SHOWN_ID = "3f2a91c07d4e"

@@ -48,7 +48,6 @@ def test_what_is_imported_trains_on_with_the_config_that_is_shown(output: str) -
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(400)
 def test_what_is_imported_is_served_played_and_exported_by_the_commands_of_the_page() -> None:
     (shown,) = [
         block.text for block in fenced("sh") if block.page == "docs/porting-sb3.md" and "serve run" in block.text

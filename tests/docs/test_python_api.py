@@ -27,7 +27,6 @@ def test_the_page_tells_every_call() -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(400)
 def test_the_examples_do_what_they_say() -> None:
     ports = f'"actors.main.port={free_port()}", serve_port={free_port()})'
     program = "\nprint('----')\n".join(code for code, _ in EXAMPLES).replace(

@@ -99,7 +99,6 @@ def test_every_block_of_commands_is_found() -> None:
 
 
 @pytest.mark.e2e
-@pytest.mark.timeout(600)
 def test_the_readme_does_what_it_says(terminal: Terminal, ports: dict[str, str]) -> None:
     own_cluster = {"RAY_AUTH_MODE": "token"}  # Starting Ray itself, ``serve run`` would need nothing.
     start = f"serve start --http-host 127.0.0.1 --http-port {ports['8000']} --proxy-location HeadOnly"

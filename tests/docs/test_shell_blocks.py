@@ -8,6 +8,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import httpx
 import pytest
 
 import app.client
@@ -18,6 +19,7 @@ from tests.client.background import service_in_thread
 from tests.client.fake_service import FakeSession
 from tests.league.leagues import freeze
 from tests.league.test_keeping import SETTINGS, Kept
+from tests.tracked import until
 
 from . import test_curl_blocks
 from .blocks import Fenced, block_of, blocks, commands
@@ -126,7 +128,6 @@ def test_a_command_does_what_its_page_says(
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(240)
 @pytest.mark.parametrize(("page", "text"), LISTENING)
 def test_what_serves_listens_on_its_port_and_ends_with_ctrl_c(page: str, text: str, tmp_path: Path) -> None:
     commands = block_of(page, text).text
@@ -144,11 +145,13 @@ def test_what_serves_listens_on_its_port_and_ends_with_ctrl_c(page: str, text: s
         if listens not in commands:  # Prometheus' own.
             typed = f"{typed.strip()} --web.listen-address=127.0.0.1:{port}\n"
         terminal.do(Block(typed, "", ("port", port)))
+        if "prometheus" in typed:
+            ready = f"http://127.0.0.1:{port}/-/ready"
+            until(lambda: httpx.get(ready, timeout=10).status_code == 200)  # It listens before it minds a Ctrl-C.
         terminal.stop_all()
 
 
 @pytest.mark.cpp
-@pytest.mark.timeout(360)
 def test_a_cmake_project_finds_the_client_by_the_lines_of_the_page(tmp_path: Path) -> None:
     head = "cmake_minimum_required(VERSION 3.21)\nproject(game CXX)\nadd_executable(my_game main.cpp)\n"
     lines = block_of(*CMAKE, "cmake").text.replace("path/to/cpp", str(CPP))

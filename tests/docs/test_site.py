@@ -8,7 +8,6 @@ from tests.docs.site import ROOT, build, problems, read
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 def test_the_site_builds_strictly_and_its_links_anchors_and_files_are_there(tmp_path: Path) -> None:
     site = tmp_path / "site"
     assert build(site) == ""
@@ -21,7 +20,6 @@ def test_the_site_builds_strictly_and_its_links_anchors_and_files_are_there(tmp_
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 @pytest.mark.parametrize(
     ("text", "complaint"),
     [

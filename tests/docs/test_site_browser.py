@@ -15,7 +15,7 @@ from tests.browser import DESKTOP, PHONE, chromium, looking
 from tests.docs.site import build
 from tests.http_thread import answering
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.browser
 
 PAGES = ("docs/index", "docs/faq", "docs/algorithms", "docs/config-reference", "docs/adr/README", "README")
 SERIOUS = {"serious", "critical"}

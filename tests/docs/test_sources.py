@@ -69,7 +69,6 @@ def terminal() -> Iterator[tuple[Terminal, dict[str, str]]]:
 
 @pytest.mark.e2e
 @pytest.mark.long
-@pytest.mark.timeout(400)
 def test_an_expert_is_recorded_and_imitated_and_surpassed_by_the_commands_of_the_page(
     terminal: tuple[Terminal, dict[str, str]],
 ) -> None:

@@ -41,7 +41,6 @@ def test_every_block_is_done_or_compared(template: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(600)
 @pytest.mark.parametrize("template", [name for name in get_args(Template) if name not in WHOLE])
 def test_a_tutorial_does_what_it_says_as_far_as_it_needs_no_ray(template: str, tmp_path: Path) -> None:
     own = {"SPARRING_HOME": str(tmp_path / "sparring"), "NO_COLOR": "1", "COLUMNS": "200"}

@@ -22,7 +22,11 @@ T = TypeVar("T")
 ROOT = Path(__file__).parents[2]
 BIN = Path(sys.executable).parent
 RL = ROOT / "configs" / "rl.yaml"
-GONE_S = 10.0
+START_S = 240.0
+"""Longest wait for what starts Ray, a service or training, on a busy machine."""
+END_S = 90.0
+"""Longest end in good order, of a service with its games."""
+GONE_S = 30.0
 """Longest time from the end of a command to the end of all that it started."""
 
 
@@ -44,7 +48,7 @@ class Command:
     def output(self) -> str:
         return self.log.read_text(errors="replace")
 
-    def until(self, text: str, timeout_s: float = 90.0) -> None:
+    def until(self, text: str, timeout_s: float = START_S) -> None:
         """Returns once the command has said so."""
 
         def said() -> bool:
@@ -115,7 +119,7 @@ class Place:
                     process.kill()
             command.process.wait(GONE_S)
 
-    def run(self, *words: str, timeout_s: float = 90.0, **variables: str) -> "subprocess.CompletedProcess[str]":
+    def run(self, *words: str, timeout_s: float = START_S, **variables: str) -> "subprocess.CompletedProcess[str]":
         """Returns what a command did."""
         return subprocess.run(
             words,

@@ -11,7 +11,22 @@ import yaml
 
 from deployments.port import free_port
 
-from .commands import GONE_S, ROOT, Command, Place, listens, wait_until
+from .commands import END_S, GONE_S, ROOT, START_S, Command, Place, listens, wait_until
+
+TRIES = 4
+"""Starts of Ray: its own limit of 30 s is too short for a machine that does much else, and no setting changes it."""
+
+
+def persistent(place: Place, port: int, *words: str, **variables: str) -> Command:
+    """Returns a head that listens on its dashboard's port."""
+    for tries_left in reversed(range(TRIES)):
+        head = place.start(*words, **variables)
+        wait_until(lambda h=head: listens(port) or h.process.poll() is not None, lambda h=head: h.output, START_S)
+        if head.process.poll() is None:
+            return head
+        assert tries_left, head.output
+        assert "timed out during startup" in head.output, head.output
+    raise AssertionError
 
 
 class Machine:
@@ -28,7 +43,8 @@ class Machine:
         }
         generated = place.run("ray", "get-auth-token", "--generate")
         assert generated.returncode == 0, generated.stderr
-        self.head = place.start(
+        self.head = persistent(
+            place, self.dashboard,
             "ray", "start", "--head", "--block", f"--port={gcs}", f"--dashboard-port={self.dashboard}",
             f"--dashboard-agent-listen-port={free_port()}", f"--ray-client-server-port={free_port()}",
             "--num-cpus=4", f"--object-store-memory={512 * 2**20}", f"--temp-dir={place.folder / 'ray'}",
@@ -36,12 +52,11 @@ class Machine:
             RAY_GRACEFUL_SHUTDOWN_DRAIN_TIMEOUT_S="1",  # The stores outlive the service, so it would wait in vain.
             PYTHONPATH=os.pathsep.join([str(ROOT), os.environ.get("PYTHONPATH", "")]),  # As an installed product's is.
         )  # fmt: skip
-        wait_until(lambda: listens(self.dashboard), lambda: self.head.output, 60)
 
     def serve_run(self) -> Command:
         """Starts the service in the foreground, as a user tries it."""
         service = self.place.start("serve", "run", str(self.serve_config()), **self.reach)
-        wait_until(lambda: listens(self.place.game_port), lambda: service.output, 90)
+        wait_until(lambda: listens(self.place.game_port), lambda: service.output, START_S)
         return service
 
     def serve_deploy(self, *overrides: str, deployments: Sequence[dict[str, Any]] = (), **args: str) -> None:
@@ -78,8 +93,8 @@ class Machine:
     def close(self, *commands: Command) -> None:
         """Ends these commands as a terminal would and then the head, and shows that nothing is left."""
         for command in commands:
-            command.end(signal.SIGINT, 40)
-        self.head.end(signal.SIGTERM, 40)
+            command.end(signal.SIGINT, END_S)
+        self.head.end(signal.SIGTERM, END_S)
         for command in (*commands, self.head):
             wait_until(lambda c=command: not c.left_behind(), lambda c=command: f"{c.left_behind()} end", GONE_S)
         for port in (self.place.game_port, self.place.serve_port, self.dashboard):

@@ -8,7 +8,7 @@ import pytest
 
 from .commands import BIN, Place, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 TICKS = [str(BIN / "sparring"), "bench", "ticks", "--json", "--windows=1", "--seconds=0.3", "--body=64"]
 

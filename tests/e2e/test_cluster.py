@@ -10,10 +10,10 @@ import pytest
 
 from app.stores.mlflow_store import ModelRegistry, tracking_uri
 
-from .commands import BIN, Place, wait_until
+from .commands import BIN, START_S, Place, wait_until
 from .machine import Machine
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 STATES = np.random.default_rng(1).uniform(-1, 1, (30, 4)).tolist()
 TRAIN = ("python", "-m", "train", "--config", "configs/rl.yaml")
@@ -35,10 +35,10 @@ def test_a_job_trains_what_the_service_plays_and_leaves_a_champion(machine: Mach
     pid = _pid(place)
 
     job = machine.job(*TRAIN)
-    wait_until(lambda: answers(place)[0].startswith("1."), lambda: job.output, 90)
-    wait_until(lambda: answers(place)[1] != untrained[1], lambda: job.output, 60)
+    wait_until(lambda: answers(place)[0].startswith("1."), lambda: job.output, START_S)
+    wait_until(lambda: answers(place)[1] != untrained[1], lambda: job.output, START_S)
     version, _ = answers(place)
-    wait_until(lambda: answers(place)[0] != version, lambda: job.output, 30)
+    wait_until(lambda: answers(place)[0] != version, lambda: job.output, START_S)
     assert _pid(place) == pid  # New weights, no restart.
 
     name = next(word for word in job.output.split() if word.strip("'").startswith("raysubmit_")).strip("'")
@@ -57,7 +57,7 @@ def test_a_job_trains_what_the_service_plays_and_leaves_a_champion(machine: Mach
 
 def answers(place: Place) -> tuple[str, list[int]]:
     """Returns which version answers at present, and its most probable actions."""
-    with httpx.Client(base_url=place.url) as http:
+    with httpx.Client(base_url=place.url, timeout=30) as http:
         started = http.post("/step", headers={"step_kind": "start", "purpose": "evaluate"})
         session = {"session": started.headers["session"]}
         found = [http.post("/step", headers=session, json={"observation": state}) for state in STATES]
@@ -66,4 +66,4 @@ def answers(place: Place) -> tuple[str, list[int]]:
 
 
 def _pid(place: Place) -> int:
-    return int(httpx.get(f"{place.url}/status").json()["pid"])
+    return int(httpx.get(f"{place.url}/status", timeout=30).json()["pid"])

@@ -13,7 +13,7 @@ from app.models.checkpoints import trainer_folder, updates_of, whole_checkpoints
 
 from .commands import ROOT, Command, Place, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 SMALL = ("evolution.pairs=4", "evolution.evaluation.games=2", "evolution.evaluation.every_updates=1")
 

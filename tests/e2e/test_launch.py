@@ -1,14 +1,16 @@
 """``sparring launch``: how it ends."""
 
+import contextlib
 import signal
 import socket
 from pathlib import Path
 
+import psutil
 import pytest
 
-from .commands import BIN, GONE_S, RL, Command, Place, listens, wait_until
+from .commands import BIN, GONE_S, RL, START_S, Command, Place, listens, wait_until
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(150)]
+pytestmark = pytest.mark.e2e
 
 ENDLESS = "launch.goal.mean_return=1000"
 
@@ -24,6 +26,16 @@ def imports(command: Command) -> bool:
     return "psutil" in Path(f"/proc/{command.process.pid}/maps").read_text()
 
 
+def niceness_of(command: Command) -> set[int]:
+    """Returns how nice the replicas and learners of a launch are."""
+    found = set()
+    for process in command.left_behind():
+        with contextlib.suppress(psutil.NoSuchProcess):
+            if process.name().startswith(("ray::Serve", "ray::RayTrain")):
+                found.add(process.nice())
+    return found
+
+
 def assert_gone(place: Place, command: Command) -> None:
     wait_until(lambda: not command.left_behind(), lambda: f"{command.left_behind()} end\n{command.output}", GONE_S)
     assert not listens(place.game_port)
@@ -34,7 +46,7 @@ def assert_gone(place: Place, command: Command) -> None:
 def test_ctrl_c_ends_a_launch_and_all_that_it_started(place: Place, stage: str) -> None:
     command = place.start(*launch(place))
     if stage == "at once":
-        wait_until(lambda: imports(command), lambda: command.output, 60)
+        wait_until(lambda: imports(command), lambda: command.output, START_S)
     else:
         command.until(stage)
     assert command.end(signal.SIGINT, 20) == 130, command.output
@@ -45,8 +57,7 @@ def test_ctrl_c_ends_a_launch_and_all_that_it_started(place: Place, stage: str) 
 def test_sigterm_ends_a_launch_that_trains(place: Place) -> None:
     command = place.start(*launch(place))
     command.until("games ")
-    niceness = {p.nice() for p in command.left_behind() if p.name().startswith(("ray::Serve", "ray::RayTrain"))}
-    assert niceness == {0}, "a tick waits for no other program"
+    assert niceness_of(command) == {0}, "a tick waits for no other program"
     assert command.end(signal.SIGTERM, 20) == 130, command.output
     assert "Traceback" not in command.output
     assert_gone(place, command)

@@ -6,7 +6,7 @@ from deployments.port import free_port
 
 from .commands import Place
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.e2e
 
 CALL = "import sys; from app.cli import main; main(sys.argv[1:])"
 

@@ -10,10 +10,10 @@ from nbclient import NotebookClient
 
 from app.models.checkpoints import whole_checkpoints
 
-from .commands import ROOT, Place, listens, wait_until
+from .commands import END_S, ROOT, Place, listens, wait_until
 from .kernel import kernel
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.e2e
 
 NOTEBOOK = ROOT / "docs" / "cartpole.ipynb"
 
@@ -45,7 +45,7 @@ def test_ctrl_c_in_a_notebook_leaves_nothing_behind_and_the_next_cell_runs(place
         assert running.run(f"from train.experiment import Experiment\ne = {opening(place)}")["status"] == "ok"
         ended = running.run_until("e.train()", r"updates [1-9]")
         assert (ended["status"], ended.get("ename")) == ("error", "KeyboardInterrupt")
-        wait_until(lambda: not running.children(), lambda: f"{running.children()} end", 15)
+        wait_until(lambda: not running.children(), lambda: f"{running.children()} end", END_S)
         assert not listens(place.game_port)
         folder = place.folder / "sparring" / "cartpole" / "rl" / "checkpoints" / "main"
         assert whole_checkpoints(folder)

@@ -12,10 +12,10 @@ import pytest
 
 from app.config.load import load
 
-from .commands import ROOT, Command, Place, wait_until
+from .commands import GONE_S, ROOT, Command, Place, wait_until
 from .objectives import read
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 RATE = "trainers.main.optimizer.learning_rate"
 SEARCH = """
@@ -92,7 +92,7 @@ def test_ctrl_c_ends_a_search_and_all_that_it_started(place: Place) -> None:
     command.until("updates 1000 ")
     assert command.end(signal.SIGINT, 20) == 130, command.output
     assert "Traceback" not in command.output
-    wait_until(lambda: not command.left_behind(), lambda: f"{command.left_behind()} end\n{command.output}", 10)
+    wait_until(lambda: not command.left_behind(), lambda: f"{command.left_behind()} end\n{command.output}", GONE_S)
 
 
 def runs(place: Place, parent: str) -> dict[str, tuple[str, str]]:

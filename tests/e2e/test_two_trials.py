@@ -10,10 +10,10 @@ import yaml
 
 from deployments.port import free_port
 
-from .commands import ROOT, Place, listens, wait_until
+from .commands import ROOT, START_S, Place, listens, wait_until
 from .machine import Machine
 
-pytestmark = [pytest.mark.e2e, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.e2e
 
 CALL = "import sys; from app.cli import main; main(sys.argv[1:])"
 
@@ -28,7 +28,7 @@ class TwoTrials:
         path.write_text(yaml.safe_dump(self._config()))
         self.service = machine.place.start("serve", "run", str(path), **machine.reach)
         for port in (machine.place.game_port, self.second_port):
-            wait_until(lambda port=port: listens(port), lambda: self.service.output, 90)
+            wait_until(lambda port=port: listens(port), lambda: self.service.output, START_S)
 
     def sparring(self, *words: str) -> dict[str, Any]:
         """Returns what a command prints as JSON."""
@@ -62,11 +62,11 @@ def two(place: Place) -> Iterator[TwoTrials]:
 def test_one_of_the_two_trials_is_stopped_and_the_other_plays_on(two: TwoTrials) -> None:
     assert two.applications() == {"first": ["first"], "second": ["second"]}
     url = two.machine.place.url
-    started = httpx.post(f"{url}/step", headers={"step_kind": "start"})
+    started = httpx.post(f"{url}/step", headers={"step_kind": "start"}, timeout=30)
     session = {"session": started.headers["session"]}
 
     stopped = two.sparring("stop", "cartpole.second")["stopped"]
     assert [(done["trial"], done["applications"]) for done in stopped] == [("cartpole.second", ["second"])]
     assert two.applications() == {"first": ["first"]}
     assert not listens(two.second_port)
-    assert httpx.post(f"{url}/step", headers=session, json={"observation": [0.1] * 4}).status_code == 200
+    assert httpx.post(f"{url}/step", headers=session, json={"observation": [0.1] * 4}, timeout=30).status_code == 200

@@ -27,7 +27,7 @@ KINDS = 4
 CALLS = 2_000
 CANCELLED = 0.3
 
-pytestmark = [pytest.mark.export, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.export
 
 
 class Fragile(nn.Module):

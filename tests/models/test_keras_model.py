@@ -19,7 +19,7 @@ from app.models.onnx_engine import OnnxEngine
 from app.models.spec import ArraySpec
 from app.models.torch_engine import TorchEngine
 
-pytestmark = [pytest.mark.export, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.export
 
 FACTORY = "app.models.keras_model:load"
 

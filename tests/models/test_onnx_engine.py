@@ -29,7 +29,7 @@ from tests.models.export.networks import (
     seeded,
 )
 
-pytestmark = [pytest.mark.export, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.export
 
 
 @pytest.fixture(scope="module")

@@ -123,7 +123,6 @@ def test_what_is_no_onnx_file_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.export
-@pytest.mark.timeout(180)
 def test_what_the_exporter_wrote_can_be_brought_back(tmp_path: Path) -> None:
     module = build()
     (tmp_path / "m.onnx").write_bytes(with_weights(export_graph(module), to_arrays(module)).SerializeToString())

@@ -19,7 +19,7 @@ from .matrix_game import ROCK_PAPER_SCISSORS, MatrixGame
 from .one_move import OneMove, strategy_of
 from .trainee import Trainee
 
-pytestmark = [pytest.mark.proof, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.proof
 
 SEED = 0
 FREEZES = 120

@@ -15,7 +15,7 @@ from app.league.matchmaking.psro import Psro
 from .oracles import Population, SolvedBeside
 from .sequence_form import Plans, SequenceGame
 
-pytestmark = [pytest.mark.proof, pytest.mark.fast_proof, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.proof, pytest.mark.fast_proof]
 
 KUHN_VALUE = -1 / 18
 KUHN_UNIFORM = 11 / 12

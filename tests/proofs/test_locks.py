@@ -12,7 +12,7 @@ from .conftest import Tell
 from .learning import Learning
 from .rollouts import MASK, evaluated
 
-pytestmark = [pytest.mark.proof, pytest.mark.fast_proof, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.proof, pytest.mark.fast_proof]
 
 
 class Unmasked(gymnasium.Wrapper[Any, Any, Any, Any]):

@@ -6,7 +6,7 @@ import torch
 from .corridor import CELLS, Corridor
 from .learning import Learning
 
-pytestmark = [pytest.mark.proof, pytest.mark.fast_proof, pytest.mark.timeout(120)]
+pytestmark = [pytest.mark.proof, pytest.mark.fast_proof]
 
 
 def learned(left: float, right: float, kind: str) -> "tuple[float, torch.Tensor]":

@@ -13,7 +13,7 @@ from tests.client.background import service_in_thread
 from .built import ROOT
 from .environment import Environment, clean
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.slow
 
 COMMANDS = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["entry-points"]["sparring.commands"]
 LARGEST_MB = 15.0

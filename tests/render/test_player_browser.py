@@ -16,7 +16,7 @@ from app.render.player import player_html
 from tests.browser import DESKTOP, PHONE, chromium, looking
 from tests.recordings.played import write_games
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 TICKS = 12
 

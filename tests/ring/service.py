@@ -128,7 +128,7 @@ def observation(*values: float) -> dict[str, Any]:
     return {"observation": list(values) or [0.01, 0.02, 0.03, 0.04]}
 
 
-def wait_until(claim: Callable[[], T], what: str, timeout_s: float = 30.0) -> T:
+def wait_until(claim: Callable[[], T], what: str, timeout_s: float = 90.0) -> T:
     """Returns the first true value of a claim; a service that is away counts as false."""
     end_s = time.monotonic() + timeout_s
     while True:
@@ -145,6 +145,18 @@ def _try(claim: Callable[[], T]) -> T | None:
         return claim()
     except httpx.TransportError:
         return None
+
+
+def whole(url: str) -> dict[str, Any]:
+    """Returns what all replicas answer together at an address; one that is busy for a second counts as silent."""
+
+    def told() -> dict[str, Any] | None:
+        answer: dict[str, Any] = httpx.get(url, timeout=30).json()
+        return None if answer["silent"] else answer
+
+    found = wait_until(told, f"all replicas answer to {url}")
+    assert found is not None
+    return found
 
 
 @contextmanager

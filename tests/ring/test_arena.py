@@ -13,7 +13,7 @@ from app.config.load import load
 
 from .service import Cluster, Service
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 ROOT = Path(__file__).parents[2]
 GAMES = 20

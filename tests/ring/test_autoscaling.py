@@ -9,7 +9,7 @@ from .live_games import live_games
 from .service import Cluster, Service, wait_until
 from .test_hand_over import moved
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 SCALING = (
     "actors.main.autoscaling.max_replicas=3",

@@ -17,7 +17,7 @@ from train.mlflow_run import MlflowRun, TrackedTrial
 from .service import Cluster, Service, observation, playing, wait_until
 from .training import training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(600)]
+pytestmark = pytest.mark.ray
 NAME = "cartpole.main"
 LONG_S = 240.0
 """Longest wait for the first checkpoint, on a busy machine."""

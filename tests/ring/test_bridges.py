@@ -22,7 +22,7 @@ from tests.bridges.unity.game import Game as Poles
 
 from .service import Cluster, Service, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.ray
 
 TOLD = (
     "agents.told.factory=app.agents.told_agent:ToldAgent",

@@ -12,7 +12,7 @@ from app.types import UNTRAINED, Arrays, Version
 
 from .service import Cluster, Service, observation, step, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.ray
 
 
 ALSO = [pytest.param(name, marks=pytest.mark.long) for name in ("onnx-local", "torch-remote")]

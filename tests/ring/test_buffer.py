@@ -32,7 +32,7 @@ from train.data import stream
 
 from .service import Cluster, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 SPEC = discrete((8,), 2)
 BATCH_ROWS: Final = 64

@@ -11,7 +11,7 @@ from app.errors import TrainingError
 from .service import Cluster, Service, observation, playing, wait_until
 from .training import trainer, updates, wait_for_end
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 CHECKS = (
     "checks.weights_age_s=2.0",

@@ -21,7 +21,7 @@ from train.promote import Told, clone_version
 from .service import RL, Cluster, Service, playing
 from .training import trainer, wait_for_end
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 TRIAL = "clones"
 SEED = 77

@@ -14,7 +14,7 @@ from tests.browser import chromium, looking
 from .service import Cluster, Service, playing, wait_until
 from .training import training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.browser, pytest.mark.timeout(240)]
+pytestmark = [pytest.mark.ray, pytest.mark.browser]
 
 GAMES = 4
 WATCHED_S = 8.0

@@ -6,7 +6,7 @@ from ray import serve
 from .fleet import games, kill_controller, runs, statuses, tick_all
 from .service import Cluster, Service, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 
 def test_no_game_is_lost_when_serves_controller_restarts(cluster: Cluster) -> None:

@@ -13,7 +13,7 @@ from tests.client.cpp.build import build_example
 from .service import Cluster, Service, wait_until
 from .test_hand_over import kill
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(360)]
+pytestmark = pytest.mark.ray
 
 ECHO = (
     "agents.player.factory=slow_echo_agent:SlowEchoAgent",

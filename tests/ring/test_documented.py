@@ -1,11 +1,10 @@
 """An operator's commands of the pages, typed beside a running service: they answer, and print what the pages show."""
 
-import _thread
 import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Timer
+from types import SimpleNamespace
 
 import pytest
 import ray
@@ -13,15 +12,14 @@ import ray
 from app.cli import main
 from app.metrics.registry import Registry
 from app.startup import INTERRUPTED
+from deployments.operate import metric_commands
 from tests.docs.blocks import block_of, commands
 
 from .service import Cluster, Service, observation, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.ray
 
 GAME_PORT = "36390"
-WATCHED_S = 2.5
-"""Seconds until Ctrl-C ends what would go on for ever."""
 TYPED = {
     ("docs/checks.md", "sparring alarms"): "check reward_range: reward is 200 at tick 2 of session match-7",
     ("docs/metrics.md", "sparring metrics"): "learner/kl",
@@ -62,18 +60,17 @@ def service(cluster: Cluster) -> Iterator[Service]:
         yield running
 
 
-def sparring(words: list[str]) -> None:
-    """Runs a command in this process; one that watches gets a Ctrl-C."""
-    watches = "--watch" in words
-    end = Timer(WATCHED_S, _thread.interrupt_main)
-    if watches:
-        end.start()
-    try:
+def sparring(words: list[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Runs a command in this process; one that watches gets a Ctrl-C while it waits for its second look."""
+    with monkeypatch.context() as patch:
+        patch.setattr(metric_commands, "time", SimpleNamespace(sleep=ctrl_c))
         with pytest.raises(SystemExit) as ended:
             main(words)
-    finally:
-        end.cancel()
-    assert ended.value.code == (INTERRUPTED if watches else 0)
+    assert ended.value.code == (INTERRUPTED if "--watch" in words else 0)
+
+
+def ctrl_c(_seconds: float) -> None:
+    raise KeyboardInterrupt
 
 
 @pytest.mark.parametrize(("page", "text"), TYPED)
@@ -90,7 +87,7 @@ def test_a_block_answers_with_what_there_is(
     monkeypatch.setenv("COLUMNS", "250")
     for program, *words in commands(block_of(page, text)):
         if program == "sparring":
-            sparring(words)
+            sparring(words, monkeypatch)
         else:
             here = [word.replace(f":{GAME_PORT}", f":{service.port}") for word in words]
             subprocess.run([program, "-sSf", *here], check=True, timeout=30)

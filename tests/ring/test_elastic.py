@@ -10,7 +10,7 @@ from train.checkpoint import Checkpoints, load_state
 from .service import Cluster, Service, playing
 from .training import training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module")

@@ -17,7 +17,7 @@ from deployments.operate.error_commands import errors
 
 from .service import Cluster, Service, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module")

@@ -15,7 +15,7 @@ from train.evolution.tasks import Tasks
 
 from .service import Cluster
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 DEADLY, ALONE, ENDLESS = (f"deadly:Sparring{name}-v0" for name in ("Deadly", "Alone", "Endless"))
 FACTORY, KWARGS = "app.games.cartpole.model:build", {"hidden": 4}

@@ -13,7 +13,7 @@ from .demos import write_demos
 from .service import Cluster, Service, wait_until
 from .training import START_S, trainer
 
-pytestmark = [pytest.mark.ray, pytest.mark.long, pytest.mark.timeout(600)]
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 DEMOS = (
     "trainers.main.inputs=[{source: demos, batch_rows: 128, algorithm: {kind: ppo, minibatch_rows: 64, epochs: 2}}]",

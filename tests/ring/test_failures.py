@@ -17,7 +17,7 @@ from .broken_models import another
 from .service import RL, SMALL, Cluster, Service, observation, playing, wait_until
 from .training import trainer, updates, wait_for_end
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module")

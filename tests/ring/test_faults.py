@@ -23,7 +23,7 @@ from .live_games import live_games
 from .service import Cluster, Service, observation, playing, wait_until
 from .test_hand_over import kill, moved, pids, totals
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.ray
 
 GAMES = 100
 ROOMY = ("buffers.rollouts.capacity_rows=100000",)

@@ -13,7 +13,7 @@ import pytest
 from .service import Cluster, Service, playing, wait_until
 from .training import training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.long, pytest.mark.timeout(300)]
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 FLOOD_S = 60.0
 SETTLED_S = 30.0

@@ -17,9 +17,9 @@ from .fleet import COUNTING, games, runs, tick_all
 from .live_games import live_games
 from .service import Cluster, Service, observation, playing, step, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
-BACK_S = 60.0
+BACK_S = 120.0
 """Longest wait for a gateway that was killed, on a busy machine."""
 
 
@@ -37,7 +37,7 @@ def test_a_gateway_brings_each_step_to_one_of_the_replicas(cluster: Cluster) -> 
         assert service.step(body=observation()).json()["action"] in (0, 1)
         assert service.step("nowhere", body=observation()).json()["code"] == "session_unknown"
         with playing(service.url, games=8, episodes=16) as game_core:
-            assert game_core.result(timeout=60).errors == 0
+            assert game_core.result(timeout=200).errors == 0
     assert holder("127.0.0.1", port) is None
 
 
@@ -48,7 +48,7 @@ def test_games_behind_a_gateway_outlive_an_update_of_all(cluster: Cluster) -> No
             before = live.ticks
             service.deploy()
             wait_until(lambda: live.ticks > before + 10 * 40, "games go on after the update")
-        assert service.status()["gateway"] != old
+        wait_until(lambda: _another_answers(service, old), "the new gateway answers")
 
 
 def test_games_go_on_when_the_gateway_is_killed(cluster: Cluster) -> None:

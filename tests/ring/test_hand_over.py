@@ -9,9 +9,9 @@ import psutil
 import pytest
 
 from .live_games import live_games
-from .service import Cluster, Service, wait_until
+from .service import Cluster, Service, wait_until, whole
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 COUNTING = (
     "agents.player.factory=counting_agent:CountingAgent",
@@ -89,7 +89,7 @@ def test_games_of_a_killed_replica_go_on_from_their_snapshots(cluster: Cluster, 
         processes = pids(service, 2)
         with live_games(service.url, 50, lossy=True) as live:
             wait_until(lambda: live.ticks > 500, "games are played")
-            played = service.http.get("/sessions?limit=1").json()["sessions"][0]
+            played = whole(f"{service.url}/sessions?limit=1")["sessions"][0]
             kill(processes[played["replica"]])  # One that holds games: the kernel chose where their connections end.
             before = live.ticks
             wait_until(lambda: live.ticks > before + 10 * 50, "games go on after the crash", 60)

@@ -9,7 +9,7 @@ from app.types import Purpose
 from .service import Cluster, Service, playing, wait_until
 from .training import START_S, trainer, wait_for_end
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.ray
 
 DEMOS = 12
 """Games of the expert; each lasts 500 ticks."""

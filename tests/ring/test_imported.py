@@ -15,7 +15,7 @@ from tests.train.porting.files import actor_critic, write
 
 from .service import Cluster, Service, step
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 
 @contextmanager

@@ -21,7 +21,7 @@ from deployments.operate import league_commands
 
 from .service import Cluster
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.ray
 
 READY_S = 30.0
 WIN = Result((1.0, 0.0))

@@ -14,7 +14,7 @@ from tests.metrics.test_prometheus import parsed
 from .service import Cluster, Service, playing, wait_until
 from .training import training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 OBSERVER = "{factory: 'app.agents.metrics_agent:MetricsAgent', role: observer, kwargs: {payload: [reward]}}"
 
 

@@ -16,7 +16,7 @@ from app.stores.names import STORES, namespace_of
 from .service import Cluster, Service, config_of, step, wait_until
 from .training import trainer, training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 POLICY = "models.main.factory=app.models.networks.policy:build"
 NESTED = (

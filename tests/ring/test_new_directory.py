@@ -15,10 +15,10 @@ from app.stores.rejoining import REJOIN_S
 from tests.soak.faults import children
 
 from .fleet import COUNTING, connections
-from .service import Cluster, Service, step, wait_until
+from .service import Cluster, Service, step, wait_until, whole
 from .test_hand_over import pids
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 
 @contextmanager
@@ -76,7 +76,7 @@ def _games_of_one(service: Service) -> tuple[str, list[str]]:
     for number in range(3):
         service.step(f"game-{number}", "start", seq=0)
     held: dict[str, list[str]] = {}
-    for row in service.http.get("/sessions").json()["sessions"]:
+    for row in whole(f"{service.url}/sessions")["sessions"]:
         held.setdefault(row["replica"], []).append(row["id"])
     return max(held.items(), key=lambda item: len(item[1]))
 

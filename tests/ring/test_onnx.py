@@ -9,7 +9,7 @@ from app.models.torch_engine import TorchEngine
 
 from .service import Cluster, Service, observation
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module", params=["local", "remote"])

@@ -15,9 +15,9 @@ from app.command_line import GROUP, build
 from app.errors import ConfigError
 from tests.metrics.test_prometheus import parsed
 
-from .service import Cluster, Service, observation, wait_until
+from .service import Cluster, Service, observation, wait_until, whole
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 ENTRIES = {name: EntryPoint(name, f"deployments.operate.commands:{name}", GROUP) for name in ("status", "stop")}
 
@@ -37,10 +37,23 @@ def trials() -> dict[str, Any]:
     return {trial["trial"]: trial for trial in told("status")["trials"]}
 
 
+def shown(url: str) -> dict[str, Any]:
+    """Returns what is shown of a session; nothing while its replica is busy."""
+    reply = httpx.get(url, timeout=30)
+    return dict(reply.json()) if reply.status_code == 200 else {}
+
+
+def metrics_of_all(service: Service) -> dict[str, dict[Any, float]] | None:
+    """Returns the metrics of a node, once all its replicas tell theirs."""
+    found = parsed(httpx.get(f"{service.url}/metrics", timeout=30).content)
+    return found if found["sparring_node_replicas_silent"] == {(): 0} else None
+
+
 @pytest.fixture(scope="module")
 def two(cluster: Cluster) -> Iterator[tuple[Service, Service]]:
     with ExitStack() as stack:
-        first = stack.enter_context(Service(cluster, "stays", "actors.main.replicas=2"))
+        kept = ("actors.main.replicas=2", "actors.main.limits.idle_timeout_s=600")
+        first = stack.enter_context(Service(cluster, "stays", *kept))
         second = stack.enter_context(Service(cluster, "goes"))
         yield first, second
 
@@ -81,32 +94,32 @@ def test_both_trials_are_shown_with_their_own_ports_and_sessions(two: tuple[Serv
 
 def test_any_replica_answers_for_its_node(two: tuple[Service, Service]) -> None:
     service = two[0]
-    answers = [httpx.get(f"{service.url}/sessions").json() for _ in range(6)]  # A connection each.
+    answers = [whole(f"{service.url}/sessions") for _ in range(6)]  # A connection each.
     assert {tuple(s["id"] for s in answer["sessions"]) for answer in answers} == {("game-0", "game-1", "game-2")}
     assert {answer["next"] for answer in answers} == {None}
-    one = httpx.get(f"{service.url}/sessions/game-1").json()
+    one = wait_until(lambda: shown(f"{service.url}/sessions/game-1"), "its replica answers")
     assert (one["game"], one["agent"], one["purpose"], one["seq"]) == ("game-1", "player", "train", 0)
-    assert httpx.get(f"{service.url}/sessions/nobody").status_code == 404
-    metrics = parsed(httpx.get(f"{service.url}/metrics").content)
+    assert httpx.get(f"{service.url}/sessions/nobody", timeout=30).status_code == 404
+    metrics = wait_until(lambda: metrics_of_all(service), "both replicas answer")
     assert sum(metrics["sparring_starts_total"].values()) == 3
     assert sum(metrics["sparring_sessions"].values()) == 3
     assert len(metrics["sparring_replica_up"]) == 2
-    assert metrics["sparring_node_replicas_silent"] == {(): 0}
 
 
 def test_serves_port_answers_for_all_nodes_and_sends_an_operator_to_one_for_its_own(
     two: tuple[Service, Service],
 ) -> None:
     service = two[0]
-    page = httpx.get(f"{service.serve_url}/sessions", params={"limit": "2"}).json()
+    page = whole(f"{service.serve_url}/sessions?limit=2")
     assert ([session["id"] for session in page["sessions"]], page["next"]) == (["game-0", "game-1"], "game-1")
-    assert httpx.get(f"{service.serve_url}/sessions/game-2").json()["id"] == "game-2"
-    assert len(httpx.get(f"{service.serve_url}/replicas").json()["replicas"]) == 2
-    reply = httpx.get(f"{service.serve_url}/node")
+    there = wait_until(lambda: shown(f"{service.serve_url}/sessions/game-2"), "its replica answers")
+    assert there["id"] == "game-2"
+    assert len(whole(f"{service.serve_url}/replicas")["replicas"]) == 2
+    reply = httpx.get(f"{service.serve_url}/node", timeout=30)
     assert (reply.status_code, reply.headers["location"]) == (307, f"{service.url}/node")
-    followed = httpx.get(f"{service.serve_url}/metrics", follow_redirects=True)
+    followed = httpx.get(f"{service.serve_url}/metrics", follow_redirects=True, timeout=30)
     assert followed.headers["content-type"].startswith("text/plain; version=0.0.4")
-    assert httpx.get(f"{service.serve_url}/openapi.json").json()["openapi"] == "3.1.0"
+    assert httpx.get(f"{service.serve_url}/openapi.json", timeout=30).json()["openapi"] == "3.1.0"
 
 
 def test_one_of_two_trials_is_stopped_only_by_its_name_and_the_other_plays_on(two: tuple[Service, Service]) -> None:

@@ -17,7 +17,7 @@ from app.types import Purpose, RowKind, Rows
 
 from .service import Cluster, Service, playing, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.ray
 
 RECORD = "agents.player.record={every: 2, file_s: 0.3}"
 

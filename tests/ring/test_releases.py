@@ -15,7 +15,7 @@ from .broken_models import NOT_FINITE, RAISING, SLOW
 from .releasing import Registered, infinite_answer, not_finite, play, released, weights
 from .service import Cluster, Service, observation, step, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 TRIED = (
     "models.main.release.challenger=challenger",

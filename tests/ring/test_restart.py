@@ -10,7 +10,7 @@ from deployments.port import free_port
 
 from .service import Cluster, Service, observation, playing, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.ray
 
 
 def listens(port: int) -> bool:

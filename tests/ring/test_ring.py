@@ -9,7 +9,7 @@ from app.types import Purpose
 from .service import Cluster, Service, observation, playing, wait_until
 from .training import training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 CREDITS, MAX_LAG = 2, 8
 

@@ -12,7 +12,7 @@ from tests.leaks import holding
 
 from .service import Cluster, Service, observation, step, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.ray
 
 ADMIN = "administrator-5f1c9a7be2"
 SECRET = "signs-tokens-8d2c41f0aa97"  # noqa: S105  # Of this test.

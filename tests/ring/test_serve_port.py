@@ -9,7 +9,7 @@ import pytest
 from .fleet import games, statuses, tick_all
 from .service import Cluster, Service, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.ray
 
 REPLICAS = 3
 

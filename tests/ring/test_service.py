@@ -11,7 +11,7 @@ from app.models.torch_engine import TorchEngine
 
 from .service import Cluster, Service, observation, step, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.ray
 
 LIMIT_MB = 0.05
 

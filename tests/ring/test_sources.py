@@ -14,7 +14,7 @@ from .demos import write_demos
 from .service import Cluster, Service
 from .training import trainer, wait_for_end
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 ROWS = 128
 DEMOS = (

@@ -11,7 +11,7 @@ from train.checkpoint import Checkpoints, load_state
 from .service import Cluster, Service, playing
 from .training import trainer, training, updates, wait_for_end
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module")

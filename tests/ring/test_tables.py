@@ -12,7 +12,7 @@ from app.stores.table_folder import table_folder, table_of
 from .service import Cluster, Service, playing
 from .training import training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.ray
 
 DQN = (
     "models.main.factory=app.models.networks.policy:build",

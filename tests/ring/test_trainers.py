@@ -13,7 +13,7 @@ from train.session import TrainingSession
 
 from .service import Cluster, Service, config_of, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.ray
 
 SECOND = (
     "models.second={factory: 'app.games.cartpole.model:build', kwargs: {hidden: 32}}",

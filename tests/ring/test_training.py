@@ -10,7 +10,7 @@ from train.checkpoint import Checkpoints, load_state
 from .service import Cluster, Service, playing, wait_until
 from .training import training, updates, wait_for_end
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module")

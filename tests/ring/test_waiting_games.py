@@ -7,7 +7,7 @@ import pytest
 from .service import Cluster, Service, playing
 from .training import training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(240)]
+pytestmark = pytest.mark.ray
 
 WAIT = ("buffers.rollouts.rollouts=wait", "actors.main.unroll_ticks=1000")
 

@@ -18,7 +18,7 @@ from app.types import Version
 
 from .service import Cluster, Service, observation, step, wait_until
 
-pytestmark = [pytest.mark.ray, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.ray
 
 
 @pytest.fixture(scope="module")

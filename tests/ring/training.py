@@ -10,7 +10,7 @@ from train.run import TrainingRun
 
 from .service import Service, config_of, wait_until
 
-START_S = 90.0
+START_S = 240.0
 """Longest wait for a trainer to start, on a busy machine."""
 
 

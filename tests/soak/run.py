@@ -1,5 +1,6 @@
 """Runs a soak: a service that trains, games that check each answer, faults, and what becomes of them."""
 
+import sqlite3
 import sys
 import threading
 import time
@@ -36,7 +37,7 @@ SETTINGS: Final = (
     "trainers.main.max_restarts=100000",
 )
 LOOK_S: Final = 0.1
-END_S: Final = 60.0
+END_S: Final = 180.0
 """Longest wait for the last checkpoint."""
 
 
@@ -115,7 +116,7 @@ def _made(fault: Fault, at_s: float, target: Target, games: Load) -> Recovery:
     begun_s = time.monotonic()
     try:
         is_well = break_it(fault.kind, target)
-    except (RuntimeError, OSError, RayError, SparringError) as error:
+    except (RuntimeError, OSError, sqlite3.Error, RayError, SparringError) as error:
         games.ledger.fail("not_made", f"{fault.kind} at {at_s:.0f} s: {type(error).__name__}: {error}")
         return Recovery(round(at_s, 1), fault.kind, None, None)
     broken_s = time.monotonic()
@@ -153,7 +154,7 @@ def _wait(claim: Callable[[], bool], timeout_s: float) -> float | None:
         try:
             if claim():
                 return round(time.monotonic() - begun_s, 1)
-        except (RayError, SparringError, OSError, KeyError):
+        except (RayError, SparringError, OSError, sqlite3.Error, KeyError):
             pass
         except Exception as error:  # httpx has no common base with OSError.
             if not type(error).__module__.startswith("httpx"):

@@ -46,7 +46,6 @@ class Trainer:
         )
 
 
-@pytest.mark.timeout(120)
 def test_every_so_many_updates_all_games_of_the_newest_version_are_played() -> None:
     trainer = Trainer()
     with service_in_thread() as service:
@@ -68,7 +67,6 @@ def test_every_so_many_updates_all_games_of_the_newest_version_are_played() -> N
     assert not any(thread.name == "evaluation" for thread in threading.enumerate())
 
 
-@pytest.mark.timeout(120)
 def test_an_evaluation_that_fails_is_logged_and_the_next_one_is_tried(caplog: pytest.LogCaptureFixture) -> None:
     trainer = Trainer()
     with service_in_thread() as service:

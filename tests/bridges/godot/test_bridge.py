@@ -123,7 +123,6 @@ env.close()
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(250)
 def test_the_game_of_these_tests_plays_with_the_real_trainer_as_well(tmp_path: Path) -> None:
     """So it speaks as Godot does: ``pip install --no-deps godot-rl`` brings the trainer's side."""
     pip = [sys.executable, "-m", "pip", "install", "-q", "--no-deps", "--target", str(tmp_path), "godot-rl==0.8.2"]

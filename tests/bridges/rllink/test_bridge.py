@@ -180,7 +180,6 @@ class CartPole(Fixed):
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(200)
 def test_rllibs_own_client_builds_its_module_plays_and_sends_its_episodes(service: FakeService) -> None:
     service.agent = lambda _: None
     with running(rllink(CartPole(), rllib_config()), service.url, episodes=8) as bridge:

@@ -143,7 +143,6 @@ print(name, spec.observation_specs[0].shape, spec.action_spec.discrete_branches)
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(300)
 def test_the_game_of_these_tests_plays_with_the_real_trainer_as_well(tmp_path: Path) -> None:
     """So it speaks as Unity does. The package needs an old protobuf: it gets an environment of its own."""
     venv.create(tmp_path, with_pip=True)

@@ -13,7 +13,7 @@ from app.wire.messages_pb2 import Answer, Reply, Request
 from .build import run
 from .fake_service import FINE, FakeService, Fault, framed
 
-pytestmark = [pytest.mark.cpp, pytest.mark.timeout(360)]
+pytestmark = pytest.mark.cpp
 
 PROGRAM_TIMEOUT_S = 60
 CONSUMER = """\

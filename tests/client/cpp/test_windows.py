@@ -20,7 +20,6 @@ WINE_TIMEOUT_S = 120
 
 pytestmark = [
     pytest.mark.cpp,
-    pytest.mark.timeout(360),
     pytest.mark.skipif(shutil.which(COMPILER) is None, reason=f"{COMPILER} is not installed"),
 ]
 

@@ -18,7 +18,7 @@ from tests.browser import DESKTOP, PHONE, WAIT_MS, chromium, looking
 from tests.deployments.console.node import ADMIN_KEY, Node, Open, serving
 from tests.recordings.played import write_games
 
-pytestmark = [pytest.mark.browser, pytest.mark.timeout(120)]
+pytestmark = pytest.mark.browser
 
 FIRST_PAINT_MS = 1_000
 LOADS = 5

@@ -16,7 +16,7 @@ from app.models.export.samples import random_samples
 from app.models.module import spec_of, to_arrays
 from tests.models.export.networks import NestedPolicy, seeded
 
-pytestmark = [pytest.mark.cpp, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.cpp
 
 LIBRARY = Path(onnxruntime.__file__).parent / "capi" / f"libonnxruntime.so.{onnxruntime.__version__}"
 

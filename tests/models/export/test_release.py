@@ -18,7 +18,7 @@ from app.models.module import build_module, spec_of, to_arrays
 from app.models.onnx_session import OnnxSession
 from tests.models.export.networks import NestedPolicy, seeded
 
-pytestmark = [pytest.mark.export, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.export
 
 
 @dataclass(frozen=True)

@@ -28,7 +28,7 @@ pytestmark = [
     pytest.mark.skipif(shutil.which(os.environ.get("CXX") or "g++") is None, reason="needs a C++ compiler"),
 ]
 
-QUICK = Load(Mode.HTTP, 0, connections=2, seconds=0.1, warmup_s=0.0)
+QUICK = Load(Mode.HTTP, 0, connections=2, seconds=0.3, warmup_s=0.0)
 
 
 @pytest.fixture(scope="module")

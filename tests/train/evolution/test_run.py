@@ -123,7 +123,6 @@ def test_a_config_that_evolves_nothing_is_refused(tmp_path: Path) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.timeout(40)
 def test_the_shipped_config_balances_cartpoles_pole(tmp_path: Path) -> None:
     result = EvolutionRun(load(ES), tmp_path, InTurn(), lambda *_: None, None, 0.0).run()
     assert result.solved

@@ -11,7 +11,7 @@ from app.models.saved import SavedModel, write_model
 from app.stores.mlflow_store import ModelRegistry, artifact_location, connect, prepare, tracking_uri
 from train.export.commands import export, verify
 
-pytestmark = [pytest.mark.export, pytest.mark.timeout(180)]
+pytestmark = pytest.mark.export
 
 BASE = Path(__file__).parents[3] / "configs" / "base.yaml"
 ARENA = BASE.with_name("arena.yaml")

@@ -19,7 +19,7 @@ ROOT = Path(__file__).parents[3]
 PAGE = (ROOT / "docs" / "porting-sb3.md").read_text(encoding="utf-8")
 PINNED = "stable-baselines3==2.9.2"
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(400)]
+pytestmark = pytest.mark.slow
 
 
 @pytest.fixture(scope="module")

@@ -13,7 +13,7 @@ from train.checkpoint import Checkpoints, load_state
 if TYPE_CHECKING:
     import subprocess
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 PROGRAM = "tests.train.strategies.dying_program"
 

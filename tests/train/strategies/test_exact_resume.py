@@ -7,7 +7,7 @@ import pytest
 
 from tests.train.strategies.workers import outputs
 
-pytestmark = [pytest.mark.slow, pytest.mark.timeout(300)]
+pytestmark = pytest.mark.slow
 
 PROGRAM = "tests.train.strategies.rank_program"
 WARM = {"schedule": {"kind": "cosine", "decay_optimizer_steps": 20}, "warmup_optimizer_steps": 20}
