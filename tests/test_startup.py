@@ -4,9 +4,11 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 
 import pytest
 
+from app.cli import main
 from app.startup import INTERRUPTED, ends_at_once
 
 CTRL_C_IN_AN_IMPORT = """
@@ -45,15 +47,19 @@ def test_ctrl_c_in_an_import_ends_a_command_whatever_it_hits(words: tuple[str, .
     assert (done.returncode, done.stdout, done.stderr) == (INTERRUPTED, "", "")
 
 
+@pytest.fixture(autouse=True)
+def _as_python_does() -> Iterator[None]:
+    previous = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, previous)
+
+
 @pytest.mark.parametrize("handler", [signal.SIG_IGN, signal.SIG_DFL])
 def test_a_process_that_treats_ctrl_c_in_another_way_keeps_to_it(handler: signal.Handlers) -> None:
-    previous = signal.signal(signal.SIGINT, handler)
-    try:
-        with ends_at_once():
-            assert signal.getsignal(signal.SIGINT) is handler
+    signal.signal(signal.SIGINT, handler)
+    with ends_at_once():
         assert signal.getsignal(signal.SIGINT) is handler
-    finally:
-        signal.signal(signal.SIGINT, previous)
+    assert signal.getsignal(signal.SIGINT) is handler
 
 
 def test_behind_the_imports_ctrl_c_raises_again() -> None:
@@ -67,3 +73,16 @@ def test_an_import_that_fails_gives_ctrl_c_back() -> None:
     with pytest.raises(ImportError), ends_at_once():
         raise ImportError
     assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+
+
+def test_a_process_that_calls_main_is_not_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    seen = []
+
+    def looks(*_: object, **__: object) -> None:
+        seen.append(signal.getsignal(signal.SIGINT))
+
+    monkeypatch.setattr("app.command_line.check_origin", looks)
+    monkeypatch.setattr(sys, "path", list(sys.path))
+    with pytest.raises(SystemExit):
+        main(["check", "--help"])
+    assert seen == [signal.default_int_handler]
