@@ -43,6 +43,7 @@ def files(folder: Path) -> dict[str, bytes]:
     return {name: (folder / name).read_bytes() for name in (META, WEIGHTS)}
 
 
+@pytest.mark.long
 def test_training_goes_on_from_a_restored_backup_and_the_champion_is_the_same(
     cluster: Cluster, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -19,7 +19,7 @@ def service(cluster: Cluster) -> Iterator[Service]:
         yield running
 
 
-@pytest.mark.parametrize(("num_cpus", "workers"), [(0.1, 2), (2.5, 1)])
+@pytest.mark.parametrize(("num_cpus", "workers"), [(0.1, 2), pytest.param(2.5, 1, marks=pytest.mark.long)])
 def test_as_many_workers_train_as_there_is_room_for(
     num_cpus: float, workers: int, service: Service, tmp_path: Path
 ) -> None:

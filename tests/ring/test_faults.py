@@ -30,6 +30,7 @@ ROOMY = ("buffers.rollouts.capacity_rows=100000",)
 """A buffer in which nothing is dropped before the test has read it."""
 
 
+@pytest.mark.long
 def test_replicas_are_added_and_taken_away_under_live_games(cluster: Cluster) -> None:
     with DeclaredService(cluster, "stretched", *COUNTING) as service:
         with live_games(service.url, GAMES, pause_s=0.2) as first:

@@ -108,7 +108,7 @@ def test_ticks_fail_with_a_code_while_the_models_process_is_dead_and_recover(ser
         return reply.status_code == 200
 
     codes: list[str] = []
-    wait_until(answered, "ticks are answered again", 120)
+    wait_until(answered, "ticks are answered again", 240)
     assert set(codes) <= {"agent_error", "deadline_exceeded", "overloaded"}
     version = service.trial.weights("main").newest()
     wait_until(

@@ -47,6 +47,7 @@ def test_training_ends_with_the_data_and_each_step_was_learned_from(service: Ser
     assert not any("lag_max" in update.metrics for update in seen)
 
 
+@pytest.mark.long
 def test_two_workers_with_unequal_shards_take_equal_steps(service: Service, tmp_path: Path) -> None:
     seen = learned(service, trainer(service, tmp_path, "trainers.main.workers=2", "trainers.main.num_cpus=0.25"))
     numbers = [update.number for update in seen]

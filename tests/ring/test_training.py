@@ -63,6 +63,7 @@ def test_a_resumed_run_goes_on_at_the_checkpoints_update_in_a_higher_generation(
     assert version.generation > saved.generation
 
 
+@pytest.mark.long
 def test_a_trainer_that_another_one_follows_ends_and_leaves_the_stream_to_it(service: Service, home: Path) -> None:
     with playing(service.url), training(service, home / "closed") as first:
         began = updates(service, lambda found: len(found) > 3, "updates")
