@@ -17,11 +17,6 @@ from .service import Cluster
 
 STARTS = 3
 """Tries to start Ray."""
-PATIENT_ENV = {
-    "RAY_SERVE_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "5",
-    "RAY_SERVE_MAX_QUEUE_LENGTH_RESPONSE_DEADLINE_S": "5",
-}
-"""A replica that is busy for a tenth of a second is asked by Serve's router nevertheless."""
 GONE_S = 60.0
 """Longest wait for Ray's processes to end."""
 
@@ -37,7 +32,6 @@ def ray_instance(*modules: Path, home: Path | None = None) -> Iterator[Cluster]:
     with tempfile.TemporaryDirectory(prefix="sparring-test-", dir="/tmp") as folder:  # Sockets need short paths.
         home, before = home or Path(folder) / "home", dict(os.environ)
         os.environ.update(WORKER_ENV | CLUSTER_ENV, SPARRING_HOME=str(home), RAY_TRAIN_HEALTH_CHECK_INTERVAL_S="0.5")
-        os.environ.update(PATIENT_ENV)
         os.environ["PYTHONPATH"] = os.pathsep.join(map(str, modules))
         sys.path += map(str, modules)
         import ray  # noqa: PLC0415  # It reads the environment above when it is imported.
