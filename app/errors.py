@@ -232,3 +232,8 @@ class DeadlineExceededError(StepError):
 def error_codes(base: type[StepError] = StepError) -> set[str]:
     """Returns the codes of the wire contract's errors."""
     return {base.code}.union(*(error_codes(child) for child in base.__subclasses__()))
+
+
+def first_line(error: object) -> str:
+    """Returns what a library's error says in its first line; Ray's go on for many."""
+    return str(error).strip().partition("\n")[0]

@@ -57,8 +57,7 @@ class Others:
         return {name: task.result() for name, task in tasks.items()}
 
     def _answering(self, peers: Iterable[Replica]) -> list[Replica]:
-        """Returns those that answer others: gateways have no port for it."""
-        return [peer for peer in peers if peer.peer_port and peer.name != self._own.name]
+        return [peer for peer in peers if not peer.is_gateway and peer.name != self._own.name]
 
     async def _ask_one(self, peer: Replica, target: str) -> PeerAnswer | None:
         """Asks on a connection of its own: one that forwards steps must not wait for a replica that stands still."""

@@ -17,7 +17,7 @@ from app.config.active import active
 from app.config.load import load
 from app.config.logs import LogsConfig
 from app.config.root import ExperimentConfig
-from app.errors import ServiceNotFoundError, SparringError
+from app.errors import ServiceNotFoundError, SparringError, first_line
 from app.logs.entry import Source
 from app.logs.setting_up import set_up_logs
 from app.models.checkpoints import LATEST
@@ -109,7 +109,7 @@ def connect() -> None:
         if refused is not None:
             raise ServiceNotFoundError(refused) from error
         if not isinstance(error, ConnectionError):
-            reason = str(error).strip().partition("\n")[0]
+            reason = first_line(error)
             raise ServiceNotFoundError(f"the Ray cluster cannot be joined: {reason}") from error
         raise ServiceNotFoundError(
             "no Ray cluster runs here; start one with 'ray start --head' and the service with 'serve run "

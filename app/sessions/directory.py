@@ -28,6 +28,11 @@ class Replica:
     actor: str = ""
     """Component whose games it holds; games move between replicas of one actor alone."""
 
+    @property
+    def is_gateway(self) -> bool:
+        """Tells whether it only passes steps on: then it holds no game, and has no port for its peers."""
+        return not self.peer_port
+
 
 @dataclass(frozen=True, slots=True)
 class Claim:
@@ -82,12 +87,9 @@ class Directory:
         return refused
 
     def expect(self, others: Iterable[Replica], now_s: float) -> None:
-        """Adds replicas that another knew; they get no new games before they have joined.
-
-        A gateway, which has no port for its peers, holds no game: it is not awaited.
-        """
+        """Adds replicas that another knew; they get no new games before they have joined. No gateway is awaited."""
         for replica in others:
-            if replica.peer_port and replica.name not in self.replicas:
+            if not replica.is_gateway and replica.name not in self.replicas:
                 self.replicas[replica.name] = replica
                 self.loads[replica.name] = Load(now_s)
                 self.awaited.add(replica.name)

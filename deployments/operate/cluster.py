@@ -10,7 +10,7 @@ from typing import Final
 import ray
 from ray.exceptions import RayError
 
-from app.errors import SparringError
+from app.errors import SparringError, first_line
 from app.stores.refusal import refusal
 
 PROBE_S: Final = 3.0
@@ -42,7 +42,7 @@ def cluster() -> Iterator[str]:
         refused = refusal(error)
         if refused is not None:
             raise NoClusterError(refused) from error
-        reason = str(error).strip().partition("\n")[0]
+        reason = first_line(error)
         raise NoClusterError(f"no Ray cluster can be reached: {reason}; {HOW}") from error
     try:
         yield _address()

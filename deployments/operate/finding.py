@@ -11,7 +11,7 @@ from ray.serve.context import _get_global_client
 from ray.serve.schema import ApplicationDetails, ServeInstanceDetails
 
 from app.config.applications import BUILDER, config_of
-from app.errors import ConfigError, ServiceNotFoundError, SparringError
+from app.errors import ConfigError, ServiceNotFoundError, SparringError, first_line
 from app.stores.host import StoreHandle, find_host
 from app.stores.names import PREFIX, STORES, namespace_of
 from app.stores.trial import Trial
@@ -82,7 +82,7 @@ def status_of(namespace: str, applications: Sequence[Application]) -> TrialStatu
         )
     except (RayError, SparringError) as error:
         told = error.cause if isinstance(error, RayTaskError) else error  # The other one's text is a traceback.
-        reason = str(told).strip().partition("\n")[0]
+        reason = first_line(told)
         own = belonging(namespace, applications, ())
         return TrialStatus(namespace, applications=own, problem=problem_of(own, reason))
 

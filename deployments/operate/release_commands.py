@@ -8,7 +8,7 @@ from typing import Annotated, Any
 import typer
 from ray.exceptions import RayError
 
-from app.errors import ReleaseError
+from app.errors import ReleaseError, first_line
 from app.stores.names import PREFIX
 from app.stores.releases_client import Operator
 from app.stores.trial import Trial
@@ -90,7 +90,7 @@ def _statuses(operator: Operator) -> Statuses:
     try:
         return operator.status(ASK_S)
     except RayError as error:
-        reason = str(error).strip().partition("\n")[0]
+        reason = first_line(error)
         raise ReleaseError(f"the release store of the trial does not answer within {ASK_S:g} s: {reason}") from error
 
 

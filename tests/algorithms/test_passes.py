@@ -21,7 +21,8 @@ from app.replay.rows import empty_batch
 from app.types import RowKind
 from tests.plain_stepper import plain_stepper
 
-from .test_learner import RATE, Workers, parameters_of
+from . import test_learner
+from .test_learner import Workers, parameters_of
 
 FULL, TERMINATED = int(RowKind.FULL), int(RowKind.TERMINATED)
 
@@ -151,8 +152,7 @@ def test_a_worker_whose_batch_holds_no_sequence_steps_beside_the_other() -> None
     padding = {name: torch.from_numpy(column) for name, column in empty_batch(alone.spec, 8).items()}
     settings = PolicySettings(Gae(0.9, 0.9), ClippedPolicy(0.2, 0.5, 0.0), True, 2, 1, SequenceSettings(8, 0))
     found = workers.update([batch, padding], settings)
-    stepper = plain_stepper(alone, torch.optim.SGD(alone.parameters(), RATE), 1e9)
-    expected = PolicyLearner(alone, alone.spec, stepper, settings, 1, lambda x: x).update(batch, torch.Generator())
+    expected = test_learner.learner_of(alone, settings).update(batch, torch.Generator())
     for metrics, module in zip(found, workers.modules, strict=True):
         torch.testing.assert_close(parameters_of(module), parameters_of(alone), rtol=1e-5, atol=1e-6)
         assert metrics == pytest.approx(expected.metrics, rel=1e-4, abs=1e-6)

@@ -2,8 +2,6 @@
 
 import json
 import threading
-from statistics import median
-from typing import Any
 
 import httpx
 import pytest
@@ -12,7 +10,7 @@ from ray.exceptions import RayError
 from app.models.module import to_arrays
 from tests.ring.fleet import COUNTING
 from tests.ring.live_games import live_games
-from tests.ring.service import observation, step, wait_until
+from tests.ring.service import observation, step, wait_until, whole
 from tests.ring.test_hand_over import moved, totals
 
 from .nodes import Nodes, SpreadService, titles
@@ -31,13 +29,7 @@ UNDISTURBED_S = 3.0
 def held(service: SpreadService) -> dict[str, set[str]]:
     """Returns the sessions that are held on the head's and on the other node."""
     wait_until(lambda: len(service.http.get("/replicas").json()["replicas"]) == 2, "both replicas answer")
-
-    def whole() -> dict[str, Any] | None:
-        told: dict[str, Any] = service.http.get("/sessions?limit=1000").json()
-        return None if told["silent"] else told  # A replica that is busy for a second counts as silent.
-
-    listed = wait_until(whole, "both replicas tell their sessions")
-    assert listed is not None
+    listed = whole(f"{service.url}/sessions?limit=1000")
     found = {}
     for node, client in (("head", service.http), ("other", service.other_http)):
         replicas = {one["replica"] for one in client.get("/node").json()["replicas"]}
@@ -157,6 +149,6 @@ def test_games_of_a_node_that_dies_go_on_and_those_of_others_do_not_notice(
             every = before["other"] | before["head"]
             wait_until(lambda: near.slowest_s.keys() | far.slowest_s.keys() >= every, "all games go on", 60)
             slowest_s = near.slowest_s | far.slowest_s
-            assert median(slowest_s[session] for session in before["other"]) < RECOVERED_S
-            assert median(slowest_s[session] for session in before["head"]) < UNDISTURBED_S
+            assert max(slowest_s[session] for session in before["other"]) < RECOVERED_S
+            assert max(slowest_s[session] for session in before["head"]) < UNDISTURBED_S
         assert totals(service)["games_lost"] == 0

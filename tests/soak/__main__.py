@@ -5,13 +5,11 @@ import sys
 from pathlib import Path
 
 from app.errors import SparringError
+from app.startup import INTERRUPTED
 from tests.soak.run import Soak, run
 from tests.soak.state import clear
 
 DEFAULT = Path(__file__).parents[2] / "build" / "soak"
-
-INTERRUPTED = 128 + 2
-"""Exit code of what SIGINT has ended."""
 
 
 def main() -> int:

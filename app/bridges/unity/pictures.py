@@ -45,13 +45,14 @@ def read_pictures(pngs: bytes, shape: Sequence[int], mapping: Sequence[int]) -> 
     height, width = pictures[0].shape[:2]
     if any(picture.shape != pictures[0].shape for picture in pictures):
         raise BridgeError(f"its pictures have several sizes; allowed is that of the first, {height} × {width}")
-    channels = np.concatenate(pictures, axis=2)
-    if len(mapping) > 0:
-        channels = _mapped(channels, mapping)
     last = tuple(shape[:2]) == (height, width)
     wanted = shape[2] if last else shape[0]
-    if len(mapping) == 0:
-        channels = pictures[0].mean(axis=2, keepdims=True) if wanted == 1 else channels[..., :wanted]
+    if len(mapping) > 0:
+        channels = _mapped(np.concatenate(pictures, axis=2), mapping)
+    elif wanted == 1:
+        channels = pictures[0].mean(axis=2, keepdims=True)
+    else:
+        channels = np.concatenate(pictures, axis=2)[..., :wanted]
     if channels.shape[2] != wanted:
         raise BridgeError(f"its pictures have {channels.shape[2]} channels; allowed are the {wanted} of its shape")
     return np.ascontiguousarray(channels if last else np.moveaxis(channels, 2, 0), np.float32)
