@@ -5,6 +5,7 @@ from collections.abc import Coroutine
 from typing import Any, Final, cast
 
 from ray.exceptions import RayTaskError
+from ray.serve.exceptions import DeploymentUnavailableError
 from ray.serve.handle import DeploymentHandle
 
 from app.models.engine import Answer
@@ -35,7 +36,7 @@ class ModelCalls:
         """
         self._handle = handle
         self._counts = counts
-        self._channels = ModelChannels(self._find, spec, secret, counts) if direct else None
+        self._channels = ModelChannels(self.find, spec, secret, counts) if direct else None
 
     def work(self) -> list[Coroutine[Any, Any, None]]:
         """Returns what must run for as long as replicas are asked."""
@@ -57,6 +58,16 @@ class ModelCalls:
         except RayTaskError as error:
             raise error.cause from None
 
-    async def _find(self) -> list[Endpoint]:
-        found = await self._handle.broadcast("endpoint").results_async(timeout_s=FIND_TIMEOUT_S, return_exceptions=True)
+    async def find(self) -> list[Endpoint]:
+        """Returns where the replicas listen; an empty list where there is none at the moment.
+
+        Raises:
+          ray.exceptions.RayError: Serve does not answer.
+          TimeoutError: Nor does it within ``FIND_TIMEOUT_S``.
+        """
+        asked = self._handle.broadcast("endpoint")
+        try:
+            found = await asked.results_async(timeout_s=FIND_TIMEOUT_S, return_exceptions=True)
+        except DeploymentUnavailableError:  # The last one has ended, and the next one is not there yet.
+            return []
         return [endpoint for endpoint in found if isinstance(endpoint, Endpoint)]

@@ -97,6 +97,7 @@ async def test_one_bad_call_of_eight_leaves_seven_answers(service: Service, bad:
 def test_ticks_fail_with_a_code_while_the_models_process_is_dead_and_recover(service: Service) -> None:
     publish(service, seed=1)
     service.step("survivor", "start")
+    replica = service.status()["replica"]
     kill_a_model_replica(service)
 
     def answered() -> bool:
@@ -115,6 +116,8 @@ def test_ticks_fail_with_a_code_while_the_models_process_is_dead_and_recover(ser
         lambda: service.step("survivor", "tick", observation()).headers.get("policy_version") == str(version),
         "the restarted process has the newest weights",
     )
+    status = service.status()
+    assert (status["replica"], status["healthy"]) == (replica, True)  # Its games live on: of all tasks none has ended.
     service.step("survivor", "stop")
     with playing(service.url) as game_core:
         wait_until(lambda: service.status()["sessions"] == 16, "games are played")
