@@ -2,7 +2,6 @@
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog
 
 from app.errors import SparringError
 
@@ -21,6 +20,8 @@ def zero_sum_equilibrium(payoff: NDArray[np.float64]) -> tuple[NDArray[np.float6
     """
     if payoff.ndim != 2 or not payoff.size or not np.isfinite(payoff).all():  # noqa: PLR2004  # A matrix.
         raise ValueError(f"an equilibrium needs a matrix of finite numbers, got shape {payoff.shape}")
+    from scipy.optimize import linprog  # noqa: PLC0415  # Half a second, which most processes never need.
+
     rows, columns = payoff.shape
     solved = linprog(
         c=np.append(np.zeros(rows), -1.0),
