@@ -96,7 +96,7 @@ def windows(nodes: int) -> Iterator[Pair]:
 
 
 @pytest.mark.e2e
-@pytest.mark.parametrize("nodes", [1, 2])
+@pytest.mark.parametrize("nodes", [1, pytest.param(2, marks=pytest.mark.long)])
 def test_cpu_of_a_tick_and_length_of_the_queue_are_as_predicted(nodes: int) -> None:
     pairs = list(windows(nodes))
     tick, queue = (float(np.median([value(pair) for pair in pairs])) for value in (_tick_ratio, _queue_ratio))

@@ -54,6 +54,7 @@ def challenger_of(reader: Reader) -> str | None:
 
 
 @pytest.mark.e2e
+@pytest.mark.long
 @pytest.mark.timeout(900)
 def test_recorded_games_become_the_next_champion_by_the_commands_of_the_page(
     reader: Reader,

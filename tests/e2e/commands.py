@@ -6,8 +6,10 @@ import signal
 import socket
 import subprocess
 import sys
+import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
@@ -131,6 +133,17 @@ class Place:
             timeout=timeout_s,
             check=False,
         )
+
+
+@contextmanager
+def new_place() -> Iterator[Place]:
+    """Files and ports of one user, until the end of the block; a short path, since Ray puts sockets below it."""
+    with tempfile.TemporaryDirectory(prefix="sparring-e2e-", dir="/tmp", ignore_cleanup_errors=True) as folder:
+        place = Place(Path(folder))
+        try:
+            yield place
+        finally:
+            place.clear()
 
 
 def wait_until(claim: Callable[[], T], what: Callable[[], str], timeout_s: float) -> T:

@@ -3,10 +3,12 @@
 import json
 import os
 import signal
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+import httpx
 import yaml
 
 from deployments.port import free_port
@@ -27,6 +29,15 @@ def persistent(place: Place, port: int, *words: str, **variables: str) -> Comman
         assert tries_left, head.output
         assert "timed out during startup" in head.output, head.output
     raise AssertionError
+
+
+class ServeStatus(NamedTuple):
+    """What Serve says of the application."""
+
+    status: str
+    message: str
+    replicas: Counter[str]
+    """Number of the actor's replicas in each state; empty while the application is built."""
 
 
 class Machine:
@@ -65,12 +76,15 @@ class Machine:
         deployed = self.place.run("serve", "deploy", str(path), **self.reach)
         assert deployed.returncode == 0, deployed.stderr
 
-    def serve_status(self) -> dict[str, Any]:
-        """Returns what Serve says of the application."""
-        told = self.place.run("serve", "status", "--name=sparring", **self.reach)
-        assert told.returncode == 0, told.stderr
-        status: dict[str, Any] = yaml.safe_load(told.stdout)
-        return status
+    def serve_status(self) -> ServeStatus:
+        """Returns what Serve's REST API says of the application, as ``serve status`` does."""
+        token = (self.place.folder / ".ray" / "auth_token").read_text().strip()
+        reached = f"{self.reach['RAY_API_SERVER_ADDRESS']}/api/serve/applications/"
+        told = httpx.get(reached, headers={"Authorization": f"Bearer {token}"}, timeout=30).raise_for_status()
+        application = told.json()["applications"]["sparring"]
+        actor = application["deployments"].get("actor-main", {"replicas": []})
+        states = Counter(replica["state"] for replica in actor["replicas"])
+        return ServeStatus(application["status"], application["message"], states)
 
     def job(self, *words: str) -> Command:
         """Submits a job whose output the command shows until it ends."""

@@ -42,23 +42,27 @@ def assert_gone(place: Place, command: Command) -> None:
     assert not listens(place.serve_port)
 
 
-@pytest.mark.parametrize("stage", ["at once", "starting Ray", "starting service and trainer", "training"])
-def test_ctrl_c_ends_a_launch_and_all_that_it_started(place: Place, stage: str) -> None:
+@pytest.mark.parametrize(
+    ("sent", "stage"),
+    [
+        (signal.SIGINT, "at once"),
+        (signal.SIGINT, "starting Ray"),
+        (signal.SIGINT, "starting service and trainer"),
+        pytest.param(signal.SIGINT, "training", marks=pytest.mark.long),
+        (signal.SIGTERM, "games "),
+    ],
+)
+def test_ctrl_c_and_sigterm_end_a_launch_and_all_that_it_started(
+    place: Place, sent: signal.Signals, stage: str
+) -> None:
     command = place.start(*launch(place))
     if stage == "at once":
         wait_until(lambda: imports(command), lambda: command.output, START_S)
     else:
         command.until(stage)
-    assert command.end(signal.SIGINT, 20) == 130, command.output
-    assert "Traceback" not in command.output
-    assert_gone(place, command)
-
-
-def test_sigterm_ends_a_launch_that_trains(place: Place) -> None:
-    command = place.start(*launch(place))
-    command.until("games ")
-    assert niceness_of(command) == {0}, "a tick waits for no other program"
-    assert command.end(signal.SIGTERM, 20) == 130, command.output
+    if stage == "games ":  # It trains.
+        assert niceness_of(command) == {0}, "a tick waits for no other program"
+    assert command.end(sent, 20) == 130, command.output
     assert "Traceback" not in command.output
     assert_gone(place, command)
 

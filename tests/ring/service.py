@@ -76,8 +76,8 @@ class Service:
         self.http = self.new_client()
 
     def new_client(self) -> httpx.Client:
-        """Returns a client with a connection of its own."""
-        return httpx.Client(base_url=self.url, timeout=30)
+        """Returns a client with a connection of its own, which stays with its replica however long it is idle."""
+        return httpx.Client(base_url=self.url, timeout=30, limits=httpx.Limits(keepalive_expiry=None))
 
     def restart_stores(self) -> None:
         """Kills the process of directory, weights, metrics and snapshots; Ray starts it anew."""

@@ -21,7 +21,7 @@ from train.promote import Told, clone_version
 from .service import RL, Cluster, Service, playing
 from .training import trainer, wait_for_end
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 TRIAL = "clones"
 SEED = 77
@@ -81,7 +81,6 @@ def _hash(saved: SavedModel) -> str:
     return content_hash(saved.arrays, saved.spec_hash)
 
 
-@pytest.mark.long
 def test_a_start_that_reuses_keeps_what_exists_and_counts_anew(service: Service, home: Path, trainable: Clone) -> None:
     trainable_folder = home / TRIAL / "clones" / trainable.id / "checkpoints"
     checkpoints = Checkpoints(trainable_folder)

@@ -13,7 +13,7 @@ from tests.client.cpp.build import build_example
 from .service import Cluster, Service, wait_until
 from .test_hand_over import kill
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 ECHO = (
     "agents.player.factory=slow_echo_agent:SlowEchoAgent",
@@ -70,7 +70,6 @@ def busiest(service: Service) -> int:
     return max(found, key=lambda pid: found[pid])
 
 
-@pytest.mark.long
 def test_pipelined_games_go_on_through_the_kill_of_a_replica(cluster: Cluster, example: Path) -> None:
     overrides = ("actors.main.replicas=2", "actors.main.snapshot_every_ticks=1")
     with Service(cluster, "cpp_killed", *overrides, *ECHO) as service:

@@ -10,7 +10,7 @@ from train.checkpoint import Checkpoints, load_state
 from .service import Cluster, Service, playing
 from .training import training, updates
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
@@ -19,7 +19,7 @@ def service(cluster: Cluster) -> Iterator[Service]:
         yield running
 
 
-@pytest.mark.parametrize(("num_cpus", "workers"), [(0.1, 2), pytest.param(2.5, 1, marks=pytest.mark.long)])
+@pytest.mark.parametrize(("num_cpus", "workers"), [(0.1, 2), (2.5, 1)])
 def test_as_many_workers_train_as_there_is_room_for(
     num_cpus: float, workers: int, service: Service, tmp_path: Path
 ) -> None:

@@ -78,6 +78,7 @@ def test_a_reward_without_bound_ends_training_and_earlier_weights_are_played_on(
     assert service.step(body=observation()).json()["action"] in (0, 1)
 
 
+@pytest.mark.long
 def test_a_checkpoint_that_cannot_be_written_ends_training_with_its_path(service: Service, tmp_path: Path) -> None:
     blocked = tmp_path / "failures" / "checkpoints" / "main"
     blocked.parent.mkdir(parents=True)

@@ -41,6 +41,7 @@ def test_a_gateway_brings_each_step_to_one_of_the_replicas(cluster: Cluster) -> 
     assert holder("127.0.0.1", port) is None
 
 
+@pytest.mark.long
 def test_games_behind_a_gateway_outlive_an_update_of_all(cluster: Cluster) -> None:
     with Service(cluster, "renewed", "actors.main.use_gateway=head", "actors.main.replicas=2", *COUNTING) as service:
         old = service.status()["gateway"]

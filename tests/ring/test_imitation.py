@@ -25,6 +25,7 @@ def recorded(cluster: Cluster) -> Path:
         return service.home / "expert" / "recordings"
 
 
+@pytest.mark.long
 def test_a_clone_of_a_served_expert_plays_as_well(cluster: Cluster, tmp_path: Path) -> None:
     inputs = "{source: demos, batch_rows: 1024, algorithm: {kind: bc, minibatch_rows: 128}}"
     source = f"{{kind: recordings, path: {recorded(cluster)}, epochs: 12, shuffle: {{window: 4}}}}"

@@ -262,6 +262,7 @@ def generation(service: League, model: str) -> int:
     return newest.generation
 
 
+@pytest.mark.long
 def test_trainers_follow_the_leagues_periods_and_an_exploiter_begins_anew(cluster: Cluster, tmp_path: Path) -> None:
     periods = (
         "league.players.main.freeze_every_updates=4",
@@ -302,6 +303,7 @@ def trainer_pid() -> int:
     return children("ray::RayTrainWorker")[0].pid
 
 
+@pytest.mark.long
 def test_all_parts_may_die_at_once_and_the_league_learns_on(cluster: Cluster, tmp_path: Path) -> None:
     trainers = ("main", "exploiter")
     often = [f"trainers.{name}.checkpoints.every_s=1" for name in trainers]

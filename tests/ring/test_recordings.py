@@ -33,7 +33,7 @@ def recorded(service: Service) -> list[Rows]:
     return [each for each in rows if each is not None]
 
 
-@pytest.fixture(params=["train", "deploy"])
+@pytest.fixture(params=["train", pytest.param("deploy", marks=pytest.mark.long)])
 def service(cluster: Cluster, request: pytest.FixtureRequest) -> Iterator[Service]:
     mode = str(request.param)
     with Service(cluster, f"recorded_{mode}", RECORD, f"run.mode={mode}") as running:

@@ -11,7 +11,7 @@ from train.checkpoint import Checkpoints, load_state
 from .service import Cluster, Service, playing
 from .training import trainer, training, updates, wait_for_end
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 
 @pytest.fixture(scope="module")
@@ -20,7 +20,7 @@ def service(cluster: Cluster) -> Iterator[Service]:
         yield running
 
 
-@pytest.mark.parametrize("strategy", [pytest.param("fsdp", marks=pytest.mark.long), "deepspeed"])
+@pytest.mark.parametrize("strategy", ["fsdp", "deepspeed"])
 def test_split_training_publishes_saves_and_goes_on(strategy: str, service: Service, tmp_path: Path) -> None:
     settings = (f"trainers.main.strategy.kind={strategy}", "trainers.main.optimizer.ema_decay=0.9")
     with playing(service.url, games=32), training(service, tmp_path, *settings):
@@ -37,7 +37,6 @@ def test_split_training_publishes_saves_and_goes_on(strategy: str, service: Serv
     assert seen[1].number == saved.updates + 1
 
 
-@pytest.mark.long
 @pytest.mark.parametrize("strategy", ["fsdp", "deepspeed"])
 def test_an_error_in_the_loss_is_told_under_any_strategy(strategy: str, service: Service, tmp_path: Path) -> None:
     broken = ("models.main.factory=broken_models:failing", f"trainers.main.strategy.kind={strategy}")

@@ -40,6 +40,7 @@ def _still(service: Service) -> int | None:
     return newest.number if service.trial.metrics.progress(1).time_s - newest.time_s > 1.5 else None
 
 
+@pytest.mark.long
 def test_closing_the_stream_ends_training_with_a_checkpoint(service: Service, home: Path) -> None:
     folder = home / "closed"
     with playing(service.url):

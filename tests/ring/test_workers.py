@@ -48,6 +48,7 @@ def test_workers_take_equal_steps_to_equal_parameters(service: Service, watched:
     assert len(set(first)) > 10
 
 
+@pytest.mark.long
 def test_training_goes_on_from_the_checkpoint_after_a_worker_is_killed(
     service: Service, watched: Path, tmp_path: Path
 ) -> None:
