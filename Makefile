@@ -33,7 +33,7 @@ demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; 
 
 test: $(STAMP) ## Runs the unit tests, the C++ client, what starts Ray, then the commands end to end.
 	$(call pytest,not ray and not cluster and not e2e and not cpp and not export and not mlflow and not slow and not proof and not mutant and not browser and not soak,-n 3 --dist worksteal)
-	$(call pytest,cpp or export or mlflow or slow,-n 2 --dist loadfile)
+	$(call pytest,(cpp or export or mlflow or slow) and not long,-n 2 --dist loadfile)
 	$(call pytest,browser and not ray,,tests/deployments/console tests/docs tests/render)
 	$(call pytest,fast_proof,-n 2 --dist worksteal,tests/proofs)
 	$(call pytest,ray and not long,,tests/ring)

@@ -55,6 +55,7 @@ def test_a_stopped_service_leaves_no_process_and_no_port_on_either_node(nodes: N
             httpx.get(f"{url}/status")
 
 
+@pytest.mark.long
 def test_games_outlive_a_failed_roll_out_and_the_replica_of_one_node(nodes: Nodes) -> None:
     gateway = "actors.main.use_gateway=head"  # Its address stays where a node's last replica goes.
     with DeclaredSpread(nodes, "scaled", *COUNTING, gateway) as service, live_games(service.url, GAMES) as live:

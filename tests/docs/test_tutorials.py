@@ -17,6 +17,8 @@ DOCS = ROOT / "docs"
 CHINESE = DOCS / "zh"
 WHOLE = ("deploy",)
 """Tutorials that tests/e2e follows from end to end in each test run; the others it does in longer ones."""
+LONG = ("league", "imitation_rl")
+"""Tutorials of which even the part without Ray takes long."""
 README = (ROOT / "README.md").read_text(encoding="utf-8")
 PAGES = sorted([*FOLDER.glob("*.md"), *CHINESE.rglob("*.md")])
 LINK = re.compile(r"\]\((?!https?:)([^)#\s]+)(?:#[^)]*)?\)")
@@ -41,7 +43,14 @@ def test_every_block_is_done_or_compared(template: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("template", [name for name in get_args(Template) if name not in WHOLE])
+@pytest.mark.parametrize(
+    "template",
+    [
+        pytest.param(name, marks=pytest.mark.long) if name in LONG else name
+        for name in get_args(Template)
+        if name not in WHOLE
+    ],
+)
 def test_a_tutorial_does_what_it_says_as_far_as_it_needs_no_ray(template: str, tmp_path: Path) -> None:
     own = {"SPARRING_HOME": str(tmp_path / "sparring"), "NO_COLOR": "1", "COLUMNS": "200"}
     ports = {port: str(free_port()) for port in ("36390", "8000")}

@@ -14,7 +14,7 @@ from tests.browser import chromium, looking
 from .service import Cluster, Service, playing, wait_until
 from .training import training, updates
 
-pytestmark = [pytest.mark.ray, pytest.mark.browser]
+pytestmark = [pytest.mark.ray, pytest.mark.browser, pytest.mark.long]
 
 GAMES = 4
 WATCHED_S = 8.0
@@ -67,7 +67,6 @@ def test_the_page_shows_the_figures_of_the_metric_query_while_games_are_learned_
         expect(page.locator("[data-part-figure='trainer:main updates']")).to_have_text(f"{learned:,.0f}")
 
 
-@pytest.mark.long
 def test_an_idle_page_costs_the_service_next_to_nothing(service: Service) -> None:
     process = psutil.Process(service.status()["pid"])
     costs = []

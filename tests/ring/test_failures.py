@@ -59,6 +59,7 @@ def test_an_error_in_the_users_network_ends_the_command_with_its_message_and_tra
     assert service.step(body=observation()).status_code == 200
 
 
+@pytest.mark.long
 def test_a_reward_without_bound_ends_training_and_earlier_weights_are_played_on(
     service: Service, tmp_path: Path
 ) -> None:

@@ -164,6 +164,7 @@ def test_a_shadow_changes_no_byte_whatever_it_does(cluster: Cluster) -> None:
             wait_until(lambda v=version, c=counted: compared(v)[c] > 0, f"mood {mood} is counted as {counted}")
 
 
+@pytest.mark.long
 def test_a_challenger_that_disagrees_is_taken_back_before_it_ever_answers(cluster: Cluster) -> None:
     registered = Registered(cluster, "disagreeing.main", "models.main.engine=onnx", "actors.main.replicas=2")
     good = registered.add(weights(), "champion")

@@ -45,6 +45,7 @@ def test_a_service_is_deployed_again_on_its_port_while_games_are_played(cluster:
     assert core.result().errors == 0
 
 
+@pytest.mark.long
 def test_a_service_that_ended_leaves_nothing_and_starts_at_once_on_the_same_port(cluster: Cluster) -> None:
     port = free_port()
     for _ in range(2):

@@ -24,6 +24,7 @@ def home(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("home")
 
 
+@pytest.mark.long
 def test_training_waits_without_games_and_goes_on_with_them(service: Service, home: Path) -> None:
     with training(service, home / "quiet") as run:
         with playing(service.url):

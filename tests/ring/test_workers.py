@@ -13,7 +13,7 @@ from train.checkpoint import Checkpoints, load_state
 from .service import Cluster, Service, playing, wait_until
 from .training import START_S, training, updates
 
-pytestmark = pytest.mark.ray
+pytestmark = [pytest.mark.ray, pytest.mark.long]
 
 BACK_S = 180.0
 """Longest time from the death of a worker to the next update."""
@@ -48,7 +48,6 @@ def test_workers_take_equal_steps_to_equal_parameters(service: Service, watched:
     assert len(set(first)) > 10
 
 
-@pytest.mark.long
 def test_training_goes_on_from_the_checkpoint_after_a_worker_is_killed(
     service: Service, watched: Path, tmp_path: Path
 ) -> None:
