@@ -6,7 +6,7 @@ import signal
 from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, Final, NamedTuple
 
 import httpx
 import yaml
@@ -29,6 +29,10 @@ def persistent(place: Place, port: int, *words: str, **variables: str) -> Comman
         assert tries_left, head.output
         assert "timed out during startup" in head.output, head.output
     raise AssertionError
+
+
+NOT_STARTED: Final = {"status": "NOT_STARTED", "message": "", "deployments": {}}
+"""What ``serve status`` says where Serve knows of no application."""
 
 
 class ServeStatus(NamedTuple):
@@ -81,7 +85,7 @@ class Machine:
         token = (self.place.folder / ".ray" / "auth_token").read_text().strip()
         reached = f"{self.reach['RAY_API_SERVER_ADDRESS']}/api/serve/applications/"
         told = httpx.get(reached, headers={"Authorization": f"Bearer {token}"}, timeout=30).raise_for_status()
-        application = told.json()["applications"]["sparring"]
+        application = told.json()["applications"].get("sparring", NOT_STARTED)
         actor = application["deployments"].get("actor-main", {"replicas": []})
         states = Counter(replica["state"] for replica in actor["replicas"])
         return ServeStatus(application["status"], application["message"], states)
