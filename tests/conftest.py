@@ -1,5 +1,6 @@
 """Settings of all tests, and where those lie that the Makefile looks for in some folders alone."""
 
+import os
 from pathlib import Path
 from typing import Final
 
@@ -8,6 +9,11 @@ from hypothesis import settings
 
 settings.register_profile("sparring", deadline=None)  # A shared machine stalls now and then.
 settings.load_profile("sparring")
+
+MAKES_OWN: Final = ("MAKEFLAGS", "MAKELEVEL", "MFLAGS", "ARGS", "TESTS")
+"""Variables by which ``make test`` would change what a ``make`` does and prints that a test types."""
+for name in MAKES_OWN:
+    os.environ.pop(name, None)
 
 FOLDERS: Final = {
     "browser": ("deployments/console", "docs", "render", "ring"),

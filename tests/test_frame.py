@@ -57,6 +57,7 @@ def test_the_readmes_errors_are_those_of_the_code() -> None:
 def test_the_makefile_has_the_target(target: str) -> None:
     done = subprocess.run(["/usr/bin/env", "make", "-n", target], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
+    assert "Entering directory" not in done.stdout  # As one make says of another that it starts.
     assert f"`{target}`" in README or f"make {target}" in README
 
 

@@ -1,8 +1,7 @@
 """Makes tensors of what comes through the stream: whole batches, or tickets for large ones."""
 
-import logging
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import ray.train
@@ -13,17 +12,24 @@ from ray.data import DataIterator
 from ray.data.collate_fn import NumpyBatchCollateFn
 from torch import Tensor
 
-from app.replay.supply import Parts, joined, padding
+from app.replay.supply import Parts
 from app.stores.buffer import Buffer
 from app.stores.buffer_settings import BatchLayout
-from app.stores.buffer_store import EMPTY_ROUND, numbered
-from app.stores.dealer import EMPTY, Ticket
+from app.stores.buffer_store import EMPTY_ROUND
+from app.stores.dealer import EMPTY
 from app.types import Rows
+from train.tickets import fetched_parts, tickets_of
 
-NO_TICKET: Final = -1
-"""Number of a batch that there is not: it fills a block of tickets."""
 
-_log = logging.getLogger(__name__)
+def arriving(name: str) -> Iterator[dict[str, Tensor]]:
+    """Yields the blocks of a stream as tensors on this worker's device; call it in a worker of the trainer.
+
+    Args:
+      name: The dataset's inside the trainer.
+    """
+    shard = ray.train.get_dataset_shard(name)
+    device = ray.train.torch.get_device()
+    yield from shard.iter_torch_batches(batch_size=None, prefetch_batches=0, device=device)
 
 
 def batches(name: str, buffer: Buffer, layout: BatchLayout) -> Iterator[dict[str, Tensor]]:
@@ -66,7 +72,7 @@ class Collate(NumpyBatchCollateFn):
         if not self._layout.ticketed:
             return [owned(batch)]
         tickets = tickets_of(batch)
-        parts = _fetched(self._buffer, self._layout, tickets)
+        parts = fetched_parts(self._buffer, self._layout, tickets)
         return [
             tensors(part, ticket.batch, empty=ticket.shard == EMPTY)
             for ticket, part in zip(tickets, parts, strict=True)
@@ -89,39 +95,3 @@ def _joined_tensor(columns: list[NDArray[Any]], rows: int) -> Tensor:
     out = np.empty((rows, *columns[0].shape[1:]), columns[0].dtype)
     np.concatenate(columns, out=out)
     return torch.from_numpy(out)
-
-
-def ticket_rows(tickets: Sequence[Ticket], rows: int) -> Rows:
-    """Returns tickets as a batch of a fixed number of rows, since Ray Data cuts larger blocks; see ``tickets_of``."""
-    missing = [Ticket(NO_TICKET, EMPTY, 0)] * (rows - len(tickets))
-    table = np.array([(ticket.batch, ticket.shard, ticket.number) for ticket in (*tickets, *missing)], np.int64)
-    return dict(zip(("batch", "shard", "number"), np.ascontiguousarray(table.T), strict=True))
-
-
-def tickets_of(rows: Mapping[str, NDArray[Any]]) -> list[Ticket]:
-    """Returns the tickets of a block."""
-    columns = (rows[name].tolist() for name in ("batch", "shard", "number"))
-    return [Ticket(*values) for values in zip(*columns, strict=True) if values[0] != NO_TICKET]
-
-
-def fetched(buffer: Buffer, layout: BatchLayout, ticket: Ticket) -> Rows:
-    """Returns the rows of a ticket's batch; rows of weight 0 where they are gone."""
-    (parts,) = _fetched(buffer, layout, [ticket])
-    return numbered(joined(parts), ticket.batch)
-
-
-def _fetched(buffer: Buffer, layout: BatchLayout, tickets: Sequence[Ticket]) -> list[Parts]:
-    """Returns what tickets stand for.
-
-    One may be gone with its shard; then its worker learns nothing from it, at the side of the others, who have theirs.
-    """
-    held = iter(buffer.fetch([ticket for ticket in tickets if ticket.shard != EMPTY]))
-    found: list[Parts] = []
-    for ticket in tickets:
-        parts = None if ticket.shard == EMPTY else next(held)
-        if parts is None and ticket.shard != EMPTY:
-            _log.warning(
-                "batch %d is gone from shard %d of the buffer, which has restarted", ticket.batch, ticket.shard
-            )
-        found.append(parts or [padding(layout.columns, layout.rows)])
-    return found

@@ -1,25 +1,20 @@
 """The live, credit-gated Ray Data stream between a buffer and the learner workers."""
 
-import uuid
 import warnings
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import ray
-import ray.train
-import ray.train.torch
 from numpy.typing import NDArray
 from ray.data import DataContext, Dataset, Datasource
 from ray.data.block import Block, BlockAccessor, BlockMetadata
 from ray.data.datasource import ReadTask
-from ray.train import DataConfig
-from torch import Tensor
 
 from app.replay.supply import padding
 from app.stores.buffer import Buffer
 from app.stores.buffer_settings import BatchLayout
 from app.stores.buffer_store import numbered
-from train.collate import fetched, ticket_rows
+from train.tickets import fetched, ticket_rows
 
 BLOCK_SHARE = 0.95
 """Target block size as a share of a batch: Ray Data ends a block at the target, and slices one of 1.5 times it."""
@@ -100,35 +95,3 @@ def block_bytes(layout: BatchLayout) -> int:
     if layout.ticketed:
         return size_of(ticket_rows([], layout.tickets))
     return size_of(numbered(padding(layout.columns, layout.rows), 0))
-
-
-def arriving(name: str) -> Iterator[dict[str, Tensor]]:
-    """Yields the blocks of a stream as tensors on this worker's device; call it in a worker of the trainer.
-
-    Args:
-      name: The dataset's inside the trainer.
-    """
-    shard = ray.train.get_dataset_shard(name)
-    device = ray.train.torch.get_device()
-    yield from shard.iter_torch_batches(batch_size=None, prefetch_batches=0, device=device)
-
-
-class OwnStreams(DataConfig):
-    """Gives each worker streams of its own; the workers of one start form one group."""
-
-    def __init__(self, make: Mapping[str, Callable[[int, str, int], Dataset]]) -> None:
-        """Keeps what makes the streams.
-
-        Args:
-          make: Returns a rank's stream of a group of so many, by the dataset's name inside the trainer.
-        """
-        super().__init__()
-        self._make = make
-
-    def configure(self, datasets: Any, world_size: int, *_: Any, **__: Any) -> list[dict[str, Any]]:
-        """Returns the streams of each rank."""
-        group = uuid.uuid4().hex
-        return [
-            {name: make(rank, group, world_size).iterator() for name, make in self._make.items()}
-            for rank in range(world_size)
-        ]

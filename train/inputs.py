@@ -13,7 +13,6 @@ from app.stores.buffer import KEY_COLUMNS, Buffer
 from app.stores.buffer_settings import BatchLayout, batch_layout, buffer_settings
 from app.stores.trial import Trial
 from app.types import Version
-from train.collate import batches
 from train.data import stream
 from train.sources.input import SourceInput
 
@@ -111,6 +110,8 @@ class BufferInput:
 
     def batches(self, rank: int, place: Place | None) -> "Iterator[dict[str, Tensor]]":
         """Yields the batches of the games that are played now, wherever others have ended."""
+        from train.collate import batches  # noqa: PLC0415  # Torch, which no other side of the input needs.
+
         return batches(self.stream, self._buffer, self._layout)
 
     def release(self, rank: int, batch_id: int) -> "ray.ObjectRef[Any]":

@@ -12,7 +12,8 @@ from app.errors import SparringError
 from app.stores.error_forwarder import end_watching, watch_errors
 from app.stores.telling import Teller
 from app.stores.trial import Trial
-from train.worker import LoopArgs, Worker
+from train.loop_args import LoopArgs
+from train.worker import Worker
 
 _log = logging.getLogger(__name__)
 

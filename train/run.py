@@ -18,15 +18,15 @@ from app.sources.opening import located
 from app.stores.trial import Trial
 from train.adversaries import check_adversaries
 from train.beginning import move_aside, plan
-from train.data import OwnStreams
 from train.ending import AGAIN_S, Ending
 from train.env import missing_env, spare_watcher
 from train.inputs import open_input
 from train.loop import run_worker
+from train.loop_args import LoopArgs
 from train.network import NodeNetwork
+from train.own_streams import OwnStreams
 from train.saving import SavingArgs
 from train.teachers import find_teachers
-from train.worker import LoopArgs
 
 
 class TrainingRun:

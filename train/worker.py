@@ -3,7 +3,6 @@
 import logging
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,7 +12,6 @@ import ray.train.torch
 import torch
 
 from app.config.active import agents_of
-from app.config.root import ExperimentConfig
 from app.errors import CheckpointError
 from app.metrics import names
 from app.metrics.here import PROCESS
@@ -29,9 +27,10 @@ from train.inputs import open_input
 from train.league.following import Period
 from train.league.pupil import Pupil
 from train.learners import Given
+from train.loop_args import LoopArgs
 from train.publish import Publisher
 from train.random_state import seed_generators
-from train.saving import MEAN_RETURN, Saving, SavingArgs
+from train.saving import MEAN_RETURN, Saving
 from train.strategies.processes import Processes
 from train.strategies.strategy import Place
 from train.streams import Arrived, Streams
@@ -45,20 +44,6 @@ if TYPE_CHECKING:
     from app.config.training import TrainerConfig
 
 _log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True, slots=True)
-class LoopArgs:
-    """What the driver gives to each worker."""
-
-    config: ExperimentConfig
-    trainer: str
-    namespace: str
-    saving: SavingArgs
-    run: str
-    """The driver's start."""
-    teachers: Mapping[int, str] = field(default_factory=dict)
-    """Folders of frozen policies, by the places of the inputs whose algorithms name one."""
 
 
 class Worker:

@@ -17,7 +17,7 @@ Mode = Literal["train", "deploy"]
 class Config(BaseModel):
     """Base of every config class: immutable, and an unknown key is an error."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, use_attribute_docstrings=True)
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
 class Component(Config):

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
+from app.config.described import Described
 from app.config.reference_cells import allowed_of, default_of, kind_of, members, referred, type_of, unit_of, values_of
 from app.config.root import ExperimentConfig
 
@@ -46,7 +47,7 @@ class _Section:
 
 def reference() -> str:
     """Returns the text of ``docs/config-reference.md``."""
-    schema = ExperimentConfig.model_json_schema()
+    schema = ExperimentConfig.model_json_schema(schema_generator=Described)
     found: dict[str, _Section] = {}
     _walk(schema, schema["$defs"], "", found)
     links = {name: anchor(section.title) for name, section in found.items()}

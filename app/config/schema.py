@@ -3,6 +3,7 @@
 import json
 from typing import TypeAlias
 
+from app.config.described import Described
 from app.config.root import ExperimentConfig
 
 Schema: TypeAlias = dict[str, object]
@@ -16,7 +17,7 @@ def json_schema() -> Schema:
     It demands no key, since a file may leave any of them to those that it extends or that extend it, and takes a
     ``${...}`` for every number and boolean.
     """
-    schema = ExperimentConfig.model_json_schema()
+    schema = ExperimentConfig.model_json_schema(schema_generator=Described)
     lenient = {key: _lenient(value) for key, value in schema.items() if key != "required"}
     properties = lenient["properties"]
     extends: Schema = {

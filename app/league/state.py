@@ -9,7 +9,6 @@ from app.league.championship import Championship
 from app.league.elo_ratings import EloRatings
 from app.league.events import Began, Closed, Event, Froze, How, Joined, Left, Opened, Turned
 from app.league.matches import Entry, OpenMatch, OpenMatches, pair_score
-from app.league.openskill_ratings import OpenSkillRatings
 from app.league.payoff import Payoff, PlayerId
 from app.league.players import FrozenPlayer, LearningPlayer, Player, Role, frozen_id
 from app.league.ratings import Moves, Placed, Ratings
@@ -218,4 +217,8 @@ def new_state(settings: LeagueSettings) -> LeagueState:
 
 def make_ratings(system: RatingSystem) -> Ratings:
     """Returns a rating system without players."""
-    return EloRatings() if system == "elo" else OpenSkillRatings()
+    if system == "elo":
+        return EloRatings()
+    from app.league.openskill_ratings import OpenSkillRatings  # noqa: PLC0415  # Scipy, a fifth of a second.
+
+    return OpenSkillRatings()

@@ -7,7 +7,6 @@ import numpy as np
 from app.errors import ModelMismatchError, SparringError, VersionRefusedError
 from app.models.engine import Engine
 from app.models.engines import Network
-from app.models.module import hash_of
 from app.models.question import Prepared, decisions
 from app.models.saved import SavedModel
 from app.models.spec import ModelSpec
@@ -23,6 +22,8 @@ def fitting_arrays(saved: SavedModel, network: Network) -> Arrays:
     Raises:
       VersionRefusedError: It is of another network.
     """
+    from app.models.module import hash_of  # noqa: PLC0415  # Torch, which who only plans needs not.
+
     wanted = hash_of(network.build())
     if saved.spec_hash != wanted:
         raise VersionRefusedError(

@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import TYPE_CHECKING, Any, Final, Literal
 
-from torch import nn
-
-from app.models.engine import Engine
-from app.models.module import build_module
-from app.models.torch_engine import TorchEngine
 from app.models.versions import Bound
+
+if TYPE_CHECKING:
+    from torch import nn
+
+    from app.models.engine import Engine
 
 GRAPHS: Final = "graphs"
 """Folder of the ONNX graphs under a project's state root."""
@@ -31,15 +31,17 @@ class Network:
     bound: Bound = field(default_factory=Bound)
     """Versions that one engine may keep."""
 
-    def build(self) -> nn.Module:
+    def build(self) -> "nn.Module":
         """Returns the network with its first parameters.
 
         Raises:
           PluginError: The factory is missing, or returns no network.
         """
+        from app.models.module import build_module  # noqa: PLC0415  # Torch, which who only names a network needs not.
+
         return build_module(self.factory, self.kwargs, self.seed)
 
-    def make_engine(self, device: str = "cpu") -> Engine:
+    def make_engine(self, device: str = "cpu") -> "Engine":
         """Returns an engine that runs the network with its first parameters.
 
         Args:
@@ -50,6 +52,8 @@ class Network:
         """
         module = self.build()
         if self.engine == "torch":
+            from app.models.torch_engine import TorchEngine  # noqa: PLC0415  # Torch, as above.
+
             return TorchEngine(module, device, self.bound)
         from app.models.onnx_engine import OnnxEngine  # noqa: PLC0415  # Tens of MiB that torch does without.
 

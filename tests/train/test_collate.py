@@ -13,8 +13,9 @@ from app.stores.buffer_settings import BatchLayout
 from app.stores.dealer import EMPTY, Ticket
 from app.types import RowKind, Rows
 from tests.small_policy import discrete
-from train.collate import Collate, fetched, ticket_rows, tickets_of
+from train.collate import Collate
 from train.data import BLOCK_SHARE, block_bytes, read
+from train.tickets import fetched, ticket_rows, tickets_of
 
 SPEC = discrete((2,), 2)
 COLUMNS = row_dtypes(SPEC)

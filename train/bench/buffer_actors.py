@@ -16,8 +16,9 @@ from app.stores.buffer_settings import BatchLayout
 from app.stores.host import StoreHandle
 from deployments.pusher import Pusher
 from train.bench.buffer_cases import Case, trajectories, trajectory_rows
-from train.collate import Collate, device_batches, ticket_rows
+from train.collate import Collate, device_batches
 from train.data import stream
+from train.tickets import ticket_rows
 
 TAKE_TIMEOUT_S: Final = 120.0
 """Longest wait for a batch."""

@@ -13,7 +13,6 @@ from app.sources.opening import located
 from app.sources.position import BEGIN, Place
 from app.stores.gate import Gate
 from app.types import Version
-from train.data import arriving
 from train.sources.stream import FILLER, SourceStream, dataset
 
 if TYPE_CHECKING:
@@ -71,6 +70,8 @@ class SourceInput:
 
     def batches(self, rank: int, place: Place | None) -> "Iterator[dict[str, Tensor]]":
         """Yields this worker's batches as tensors, from the start or from a place."""
+        from train.collate import arriving  # noqa: PLC0415  # Torch, which no other side of the input needs.
+
         self._gate.begin(rank, BEGIN if place is None else place)
         for batch in arriving(self.stream):
             batch.pop(FILLER, None)
