@@ -12,6 +12,9 @@ ARGS ?=
 # is a failure.
 pytest = $(BIN)/pytest -m "$(1)" $(2) $(ARGS) $(or $(TESTS),$(3))$(if $(strip $(ARGS) $(TESTS)), || test $$? -eq 5)
 
+# Where it is set, each of the thousand processes of the tests compiles all that it imports, a second of its time.
+unexport PYTHONDONTWRITEBYTECODE
+
 .DEFAULT_GOAL := help
 .PHONY: help setup demo test long proofs mutants lint docs bench gpu-check soak audit clean dist
 

@@ -1,5 +1,6 @@
 """The JSON Schema that editors use."""
 
+from functools import cache
 from pathlib import Path
 
 import jsonschema
@@ -11,10 +12,13 @@ from app.config.schema import json_schema, rendered
 CONFIGS = Path(__file__).parents[2] / "configs"
 
 
+@cache
+def validator() -> jsonschema.Draft202012Validator:
+    return jsonschema.Draft202012Validator(json_schema())
+
+
 def errors(text: str) -> list[str]:
-    return [
-        error.json_path for error in jsonschema.Draft202012Validator(json_schema()).iter_errors(yaml.safe_load(text))
-    ]
+    return [error.json_path for error in validator().iter_errors(yaml.safe_load(text))]
 
 
 def test_the_written_schema_is_up_to_date() -> None:
