@@ -64,6 +64,14 @@ class Asking(BlockingAgent):
 
 @pytest.fixture
 async def pool() -> AsyncIterator[ThreadPool]:
+    threads = ThreadPool(4, 100, 10.0)
+    yield threads
+    await threads.close()
+
+
+@pytest.fixture
+async def hasty() -> AsyncIterator[ThreadPool]:
+    """Gives calls up that wait to be let go."""
     threads = ThreadPool(4, 100, 0.2)
     yield threads
     await threads.close()
@@ -89,21 +97,21 @@ async def test_a_blocking_agent_plays_an_episode(pool: ThreadPool) -> None:
     assert reports == [(1.5, 1)]
 
 
-async def test_a_step_that_was_given_up_ends_before_the_next_begins(pool: ThreadPool) -> None:
+async def test_a_step_that_was_given_up_ends_before_the_next_begins(hasty: ThreadPool) -> None:
     inside: list[Echo] = []
 
     def make(given: BlockingContext) -> Echo:
         inside.append(Echo(given))
         return inside[0]
 
-    agent = Offloaded(context([]), make, pool)
+    agent = Offloaded(context([]), make, hasty)
     with pytest.raises(DeadlineExceededError, match=r"Echo\.on_tick of session 's' took longer than 0.2 s"):
         await agent.on_tick("wait")
     with pytest.raises(DeadlineExceededError, match="an earlier call is stuck: Echo"):
         await agent.on_tick("too early")
     following = asyncio.create_task(agent.on_tick("next"))
     await asyncio.sleep(0)
-    assert len(pool.stuck()) == 1
+    assert len(hasty.stuck()) == 1
     inside[0].leave.set()
     answer = await following
     assert isinstance(answer, dict)
@@ -190,14 +198,14 @@ async def test_the_state_of_a_blocking_agent_travels(pool: ThreadPool) -> None:
         await second.load_state_dict([])
 
 
-async def test_while_a_call_runs_that_was_given_up_the_state_is_not_whole(pool: ThreadPool) -> None:
+async def test_while_a_call_runs_that_was_given_up_the_state_is_not_whole(hasty: ThreadPool) -> None:
     inside: list[Echo] = []
 
     def make(given: BlockingContext) -> Echo:
         inside.append(Echo(given))
         return inside[0]
 
-    agent = Offloaded(context([]), make, pool)
+    agent = Offloaded(context([]), make, hasty)
     with pytest.raises(DeadlineExceededError):
         await agent.on_tick("wait")
     with pytest.raises(SnapshotError, match=r"the state is not whole while a call runs: Echo\.on_tick"):

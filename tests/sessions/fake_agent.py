@@ -136,7 +136,7 @@ class Table:
                 max_games,
                 idle_timeout_s,
                 step_timeout_s,
-                board_timeout_s=0.2,
+                board_timeout_s=5,
                 snapshot_every_ticks=snapshot_every_ticks,
             ),
             Purpose.TRAIN,

@@ -164,7 +164,7 @@ async def test_a_shard_that_has_no_batch_after_all_is_passed_over() -> None:
 
 
 async def test_a_quiet_night_brings_everyone_an_empty_batch_and_what_was_drawn_waits() -> None:
-    async with dealing(heartbeat_s=0.02) as deal:
+    async with dealing(heartbeat_s=0.2) as deal:
         await deal.open()
         deal.shards[0].fill(1)
         assert [ticket.shard for ticket in await deal.round()] == [EMPTY, EMPTY]
