@@ -1,5 +1,6 @@
 """Settings of all tests, and where those lie that the Makefile looks for in some folders alone."""
 
+import gc
 import os
 from pathlib import Path
 from typing import Final
@@ -25,6 +26,14 @@ FOLDERS: Final = {
 }
 """Folders of the tests with a mark; in another one ``make test`` would leave them out, though not ``make long``."""
 HERE: Final = Path(__file__).parent
+
+gc.disable()  # Until all is imported, of which nothing is garbage: to walk it again and again takes long.
+
+
+def pytest_runtestloop() -> None:
+    """Leaves what was imported and collected out of the garbage collector's walks."""
+    gc.freeze()
+    gc.enable()
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

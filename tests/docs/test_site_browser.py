@@ -45,12 +45,9 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
         yield address
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("size", [DESKTOP, PHONE], ids=["desktop", "phone"])
-def test_pages_fit_ask_no_other_host_and_have_no_serious_fault(
-    browser: Browser, site: str, size: Any, scheme: Any
-) -> None:
-    with looking(browser, f"{site}/index.html", viewport=size, color_scheme=scheme) as looked:
+def test_pages_fit_and_ask_no_other_host(browser: Browser, site: str, size: Any) -> None:
+    with looking(browser, f"{site}/index.html", viewport=size) as looked:
         asked: list[str] = []
         looked.page.on("request", lambda request: asked.append(request.url))
         expect(looked.page).to_have_url(f"{site}/docs/index.html")
@@ -58,12 +55,19 @@ def test_pages_fit_ask_no_other_host_and_have_no_serious_fault(
             looked.page.goto(f"{site}/{page}.html")
             wide = looked.page.evaluate("document.documentElement.scrollWidth - innerWidth")
             assert wide <= 0, f"{page} is {wide} px wider than the window"
+        assert len(asked) > len(PAGES)
+        assert [url for url in asked if not url.startswith((site, "data:"))] == []
+
+
+@pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop", "phone"])
+def test_pages_have_no_serious_fault(browser: Browser, site: str, size: Any, scheme: Any) -> None:
+    with looking(browser, f"{site}/index.html", viewport=size, color_scheme=scheme) as looked:
+        for page in PAGES:
+            looked.page.goto(f"{site}/{page}.html")
             found = Axe().run(looked.page, options={"resultTypes": ["violations"]})
             faults = [fault for fault in found.response["violations"] if fault["impact"] in SERIOUS]
             told = [(fault["id"], [node["html"] for node in fault["nodes"][:3]]) for fault in faults]
             assert told == [], page
-        assert len(asked) > len(PAGES)
-        assert [url for url in asked if not url.startswith((site, "data:"))] == []
 
 
 def test_the_figure_is_shown(browser: Browser, site: str) -> None:
