@@ -8,6 +8,7 @@ import ast
 import inspect
 import textwrap
 from collections.abc import Mapping
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
@@ -38,13 +39,12 @@ def descriptions_of(model: type) -> Mapping[str, str]:
     return texts
 
 
-def _own(part: type) -> dict[str, str]:
+@cache
+def _own(part: type) -> Mapping[str, str]:
+    (tree,) = ast.parse(textwrap.dedent(inspect.getsource(part))).body
     texts: dict[str, str] = {}
-    for node in ast.walk(ast.parse(textwrap.dedent(inspect.getsource(part)))):
-        if not isinstance(node, ast.ClassDef):
-            continue
-        for above, below in pairwise(node.body):
-            match above, below:
-                case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
-                    texts[name] = inspect.cleandoc(text)
+    for above, below in pairwise(ast.iter_child_nodes(tree)):
+        match above, below:
+            case ast.AnnAssign(target=ast.Name(id=name)), ast.Expr(value=ast.Constant(value=str(text))):
+                texts[name] = inspect.cleandoc(text)
     return texts
