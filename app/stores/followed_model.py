@@ -118,7 +118,7 @@ class FollowedModel:
         if version.number not in self._refs:
             try:
                 saved = await _in_time(LOAD_S, partial(self._registry.load, version.number))
-                arrays = fitting_arrays(saved, self.source.network)
+                arrays = await _in_time(CHECK_S, partial(fitting_arrays, saved, self.source.network))
             except (TrackingError, CheckpointError, VersionRefusedError, TimeoutError):
                 return []
             return [ray.put(arrays)]
