@@ -3,6 +3,7 @@
 import asyncio
 import concurrent.futures
 import threading
+import time
 from collections.abc import Coroutine
 from typing import Any, Final, TypeVar
 
@@ -11,6 +12,13 @@ from app.client.loops import new_loop
 
 STOP_S: Final = 5.0
 """Longest wait for the thread's end."""
+
+INTERRUPT_S: Final = 0.5
+"""Longest until a Ctrl-C is seen that comes just as the caller falls asleep.
+
+Python notes a signal and raises the interrupt where it next runs code; a wait for a lock that begins in between runs
+none until it ends.
+"""
 
 ResultT = TypeVar("ResultT")
 
@@ -38,7 +46,7 @@ class LoopThread:
                 raise ClientClosedError("the client is closed")
             future = asyncio.run_coroutine_threadsafe(coroutine, self._loop)
         try:
-            return future.result(timeout_s)
+            return _result(future, timeout_s)
         except concurrent.futures.CancelledError:
             raise ClientClosedError("the client was closed meanwhile") from None
         except TimeoutError:
@@ -67,3 +75,14 @@ class LoopThread:
                 loop.run_until_complete(asyncio.wait(tasks, timeout=STOP_S))
             loop.run_until_complete(loop.shutdown_asyncgens())
             loop.close()
+
+
+def _result(future: concurrent.futures.Future[ResultT], timeout_s: float) -> ResultT:
+    end_s = time.monotonic() + timeout_s
+    while (left_s := end_s - time.monotonic()) > INTERRUPT_S:
+        try:
+            return future.result(INTERRUPT_S)
+        except TimeoutError:
+            if future.done():  # The coroutine's own error, or a result of just now.
+                break
+    return future.result(max(0.0, left_s))
