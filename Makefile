@@ -28,7 +28,8 @@ $(STAMP): pyproject.toml constraints.txt
 		echo "make: '$(PYTHON)' is no Python 3.11; install it, or name one: make setup PYTHON=/path/to/python3.11" >&2; \
 		exit 1; }
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install -c constraints.txt -e '.[server,games,dev,docs,deepspeed,video]'
+	$(BIN)/python -m pip install --no-compile -c constraints.txt -e '.[server,games,dev,docs,deepspeed,video]'
+	$(BIN)/python -m compileall -qq -j 0 $(VENV)/lib || test $$? -eq 1 # pip would use one core. Some files are templates.
 	@touch $@
 
 demo: $(STAMP) ## Trains CartPole until it is solved, then serves the champion; prints JSON last.
