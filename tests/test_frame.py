@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 import yaml
+from _pytest.mark.expression import Expression
+
+from .conftest import FOLDERS
 
 ROOT = Path(__file__).parents[1]
 README = (ROOT / "README.md").read_text(encoding="utf-8")
@@ -127,6 +130,15 @@ def test_ci_runs_what_contributors_run() -> None:
     assert script.stat().st_mode & 0o111
     assert re.findall(r"^make (\w+)$", script.read_text(), re.MULTILINE) == ["setup", "lint", "test"]
     subprocess.run(["/bin/bash", "-n", str(script)], check=True)
+
+
+@pytest.mark.parametrize(("mark", "folder"), [(mark, at) for mark, folders in FOLDERS.items() for at in folders])
+def test_make_test_looks_for_a_mark_in_each_folder_that_may_hold_it(mark: str, folder: str) -> None:
+    done = subprocess.run(["/usr/bin/env", "make", "-n", "test"], cwd=ROOT, capture_output=True, text=True, check=True)
+    lanes = re.findall(r'pytest -m "([^"]+)" (.*)', done.stdout)
+    marks = {mark, "ray"} if folder == "ring" else {mark}
+    selections = [selection for selection, words in lanes if f"tests/{folder}" in words.split()]
+    assert any(Expression.compile(selection).evaluate(lambda name, /, **_: name in marks) for selection in selections)
 
 
 def test_a_job_uploads_neither_environment_nor_history() -> None:
