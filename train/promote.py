@@ -3,7 +3,6 @@
 import tempfile
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Final
 
 from app.config.root import ExperimentConfig
 from app.models.lineage import Clone
@@ -15,9 +14,6 @@ from app.stores.model_sources import ModelSources
 from app.stores.trial import Trial
 from app.types import Version
 from train.tracking import Tracker
-
-OPEN_TIMEOUT_S: Final = 60.0
-"""Longest wait for MLflow to open the run."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +51,7 @@ def promote(
             parent=told.parent,
             rating=told.rating,
         )
-        run_id = tracker.run_id(OPEN_TIMEOUT_S)
+        run_id = tracker.run_id()
         return registry.register(f"{config.run.project}.{model}", folder, run_id, tags, config.tracking.alias)
 
 

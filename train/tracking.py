@@ -24,6 +24,13 @@ FIRST_PAUSE_S: Final = 1.0
 LONGEST_PAUSE_S: Final = 15.0
 CLOSING_PAUSE_S: Final = 0.25
 """Pause between tries once the end was asked for and a deadline runs."""
+AWAY_S: Final = 60.0
+"""Longest wait for the run of a store that does not answer."""
+OPENING_S: Final = 300.0
+"""Longest wait for the run of a store that has not failed: to import MLflow and make its tables takes ten seconds, and
+minutes where others want the same cores."""
+LOOK_S: Final = 0.25
+"""Seconds between two looks whether the store has failed."""
 
 _logger = logging.getLogger(__name__)
 
@@ -92,17 +99,25 @@ class Tracker:
         """
         self._buffer.add(step, metrics, time_s)
 
-    def run_id(self, timeout_s: float) -> str:
+    def run_id(self, timeout_s: float = AWAY_S) -> str:
         """Returns the id of the run once it is open.
 
+        Args:
+          timeout_s: Longest wait for a store that is away; one that is still being opened has ``OPENING_S``.
+
         Raises:
-          TrackingError: It is not open after ``timeout_s``, or the store refused it.
+          TrackingError: It is not open in time, or the store refused it.
         """
-        self._opened.wait(timeout_s)
+        begun_s = time.monotonic()
+        while self._thread.is_alive() and not self._opened.wait(LOOK_S):
+            if time.monotonic() - begun_s >= (timeout_s if self._away else OPENING_S):
+                break
         if self._refusal is not None:
             raise self._refusal
         if self._run.run_id is None:
-            raise TrackingError(f"{self._shown} has opened no run within {timeout_s} s; see the log for the reason")
+            reason = "see the log for the reason" if self._away else "it has not failed, but is not open yet"
+            waited_s = time.monotonic() - begun_s
+            raise TrackingError(f"{self._shown} has opened no run within {waited_s:.0f} s; {reason}")
         return self._run.run_id
 
     def close(self, status: RunStatus, timeout_s: float) -> bool:

@@ -33,7 +33,7 @@ def test_a_version_is_tagged_with_where_its_weights_come_from(parent: str | None
     model = config.models["main"]
     module = build_module(model.factory, model.kwargs, 5)
     weights = SimpleNamespace(load=lambda _: to_arrays(module))
-    trial, tracker = SimpleNamespace(weights=lambda _: weights), SimpleNamespace(run_id=lambda _: "run 1")
+    trial, tracker = SimpleNamespace(weights=lambda _: weights), SimpleNamespace(run_id=lambda: "run 1")
     told = Told(Version(2, 9), 30, parent, rating)
     number = promote(config, "main", cast("Any", trial), told, cast("Any", tracker), cast("Any", registry))
     content = content_hash(to_arrays(module), hash_of(module))

@@ -1,7 +1,10 @@
 import logging
 import socket
 import statistics
+import threading
 import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
@@ -11,8 +14,11 @@ from app.errors import TrackingError
 from app.stores import mlflow_connection
 from app.stores.mlflow_store import prepare, tracking_uri
 from tests.tracked import log, stored, until
-from train.mlflow_run import TrackedTrial
-from train.tracking import CAPACITY_UPDATES, Tracker
+from train import tracking
+from train.mlflow_run import MlflowRun, TrackedTrial
+from train.tracking import CAPACITY_UPDATES, LOOK_S, Tracker
+
+START_S = 30.0
 
 
 @pytest.fixture(scope="module")
@@ -131,6 +137,57 @@ def test_a_tracker_that_was_never_started_closes_at_once_and_counts_what_it_held
     assert tracker.dropped == 2
     with pytest.raises(TrackingError, match="opened no run"):
         tracker.run_id(timeout_s=0)
+
+
+@pytest.fixture
+def gate(monkeypatch: pytest.MonkeyPatch) -> Iterator[threading.Event]:
+    """Keeps runs from being opened until it is set."""
+    gate, opens = threading.Event(), MlflowRun.open
+
+    def opened(run: MlflowRun) -> None:
+        gate.wait(START_S)
+        opens(run)
+
+    monkeypatch.setattr(MlflowRun, "open", opened)
+    yield gate
+    gate.set()
+
+
+def test_a_store_that_takes_its_time_is_waited_for_longer_than_one_that_is_away(
+    uri: str, root: Path, gate: threading.Event
+) -> None:
+    tracker = Tracker(uri, root, TrackedTrial("slow", "first", {}))
+    tracker.start()
+    with ThreadPoolExecutor(1) as waiter:
+        waiting = waiter.submit(tracker.run_id, 0.0)
+        with pytest.raises(TimeoutError):
+            waiting.result(3 * LOOK_S)
+        gate.set()
+        run_id = waiting.result(START_S)
+    assert tracker.close("FINISHED", timeout_s=20)
+    assert MlflowClient(uri).get_run(run_id).info.status == "FINISHED"
+
+
+def test_a_store_that_is_never_opened_is_not_waited_for_without_end(
+    uri: str, root: Path, gate: threading.Event, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(tracking, "OPENING_S", 0.0)
+    tracker = Tracker(uri, root, TrackedTrial("slow", "second", {}))
+    tracker.start()
+    with pytest.raises(TrackingError, match="opened no run within 0 s; it has not failed, but is not open yet"):
+        tracker.run_id(START_S)
+    gate.set()
+    assert tracker.close("FINISHED", timeout_s=20)
+
+
+def test_a_store_that_is_away_is_waited_for_as_long_as_is_said(tmp_path: Path) -> None:
+    tracker = Tracker("http://127.0.0.1:9", tmp_path, TrackedTrial("p", "t", {}))
+    tracker.start()
+    begun_s = time.monotonic()
+    with pytest.raises(TrackingError, match=r"127\.0\.0\.1:9 has opened no run within \d+ s; see the log"):
+        tracker.run_id(1.0)
+    assert 1.0 <= time.monotonic() - begun_s < tracking.OPENING_S / 2
+    tracker.close("FAILED", timeout_s=0)
 
 
 def test_a_store_that_cannot_be_used_is_found_before_the_start(tmp_path: Path) -> None:

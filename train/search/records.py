@@ -14,8 +14,6 @@ from train.search.result import Candidate, Ending
 from train.tracking import Tracker
 from train.unsent import UNSENT
 
-OPEN_TIMEOUT_S: Final = 60.0
-"""Longest wait for MLflow to open the search's run."""
 CLOSE_TIMEOUT_S: Final = 20.0
 """Longest wait for MLflow to take what is left of a run."""
 STATUS: Final[Mapping[Ending, RunStatus]] = {"finished": "FINISHED", "stopped": "KILLED", "failed": "FAILED"}
@@ -38,7 +36,7 @@ class Records:
         self._search = self._tracker(config, None)
         self._search.check()
         self._search.start()
-        self.run_id = self._search.run_id(OPEN_TIMEOUT_S)
+        self.run_id = self._search.run_id()
 
     def report(
         self, trial: str, config: Callable[[], ExperimentConfig], updates: int, metrics: Mapping[str, float]
