@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any, Final, TypeVar
+from typing import Final, TypeVar
 
 import ray
 
@@ -15,6 +15,7 @@ from app.errors import CheckpointError, ModelMismatchError, ReleaseError, Tracki
 from app.models.checked import checked_engine, fitting_arrays
 from app.models.engine import Engine
 from app.models.engines import Network
+from app.models.saved import SavedModel
 from app.models.shadow import Sample
 from app.releases.plan import Named, Plan, Standing, Wishes, played_as
 from app.stores.release_registry import Registry
@@ -117,7 +118,7 @@ class FollowedModel:
             return []
         if version.number not in self._refs:
             try:
-                saved = await _in_time(LOAD_S, partial(self._registry.load, version.number))
+                saved = await _in_time(LOAD_S, partial(self._load, version.number))
                 arrays = await _in_time(CHECK_S, partial(fitting_arrays, saved, self.source.network))
             except (TrackingError, CheckpointError, VersionRefusedError, TimeoutError):
                 return []
@@ -190,7 +191,7 @@ class FollowedModel:
     async def _bring(self, name: str, number: int) -> None:
         """Loads and checks a version; a broken one is refused for good."""
         try:
-            saved = await _in_time(LOAD_S, partial(self._registry.load, number))
+            saved = await _in_time(LOAD_S, partial(self._load, number))
             arrays = await _checked(partial(self._check, number, saved))
         except (CheckpointError, VersionRefusedError, ModelMismatchError) as error:
             await self.refuse(name, number, str(error))
@@ -198,7 +199,12 @@ class FollowedModel:
         self._refs[number] = ray.put(arrays)
         self.state.usable.add(number)
 
-    def _check(self, number: int, saved: Any) -> Arrays:
+    def _load(self, number: int) -> SavedModel:
+        import app.models.module  # noqa: F401, PLC0415  # Torch, for the check: its import is not the version's time.
+
+        return self._registry.load(number)
+
+    def _check(self, number: int, saved: SavedModel) -> Arrays:
         source = self.source
         try:
             arrays = fitting_arrays(saved, source.network)
