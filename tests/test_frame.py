@@ -132,10 +132,17 @@ def test_ci_runs_what_contributors_run() -> None:
     subprocess.run(["/bin/bash", "-n", str(script)], check=True)
 
 
-@pytest.mark.parametrize(("mark", "folder"), [(mark, at) for mark, folders in FOLDERS.items() for at in folders])
-def test_make_test_looks_for_a_mark_in_each_folder_that_may_hold_it(mark: str, folder: str) -> None:
+@pytest.fixture(scope="module")
+def lanes() -> list[tuple[str, str]]:
+    """Selection of each of pytest's runs under ``make test``, and the words behind it."""
     done = subprocess.run(["/usr/bin/env", "make", "-n", "test"], cwd=ROOT, capture_output=True, text=True, check=True)
-    lanes = re.findall(r'pytest -m "([^"]+)" (.*)', done.stdout)
+    return re.findall(r'pytest -m "([^"]+)" (.*)', done.stdout)
+
+
+@pytest.mark.parametrize(("mark", "folder"), [(mark, at) for mark, folders in FOLDERS.items() for at in folders])
+def test_make_test_looks_for_a_mark_in_each_folder_that_may_hold_it(
+    lanes: list[tuple[str, str]], mark: str, folder: str
+) -> None:
     marks = {mark, "ray"} if folder == "ring" else {mark}
     selections = [selection for selection, words in lanes if f"tests/{folder}" in words.split()]
     assert any(Expression.compile(selection).evaluate(lambda name, /, **_: name in marks) for selection in selections)

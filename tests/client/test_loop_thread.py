@@ -17,11 +17,13 @@ from .background import WAIT_S
 ROOT = Path(__file__).parents[2]
 
 UNHEARD = """
-import _thread, asyncio, sys
+import _thread, asyncio, sys, threading
 from app.client.loop_thread import LoopThread
 
 async def interrupt() -> None:
-    await asyncio.sleep(0.2)  # The main thread waits by then.
+    main = threading.main_thread().ident
+    while sys._current_frames()[main].f_code is not threading.Condition.wait.__code__:
+        await asyncio.sleep(0)
     _thread.interrupt_main()  # It is noted, but ends no system call.
     await asyncio.Event().wait()
 
