@@ -37,7 +37,10 @@ Seating = Annotated[
 Named = Annotated[
     bool, typer.Option("--named", help="An observation or action of one part alone is an object with its name, too.")
 ]
-Episodes = Annotated[int | None, typer.Option(min=1, help="End after so many games; without it with Ctrl-C.")]
+Episodes = Annotated[
+    int | None,
+    typer.Option(min=1, help="End once so many games are over, with all of the last frame; without it with Ctrl-C."),
+]
 WaitS = Annotated[float, typer.Option(min=0.1, help="Seconds to wait for the service.")]
 IdleS = Annotated[float, typer.Option(min=0.1, help="Seconds after which a silent game is given up.")]
 

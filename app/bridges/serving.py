@@ -34,7 +34,8 @@ class Settings:
       seats: Which agent of the service plays for which one of the game, ``*`` being all others; empty: sessions name no
         agent.
       named: Whether an observation or action of one part alone keeps its name.
-      episodes: End after so many games; None plays until a signal comes.
+      episodes: End once so many games are over; those that end in the same frame count, too. None plays until a signal
+        comes.
       wait_s: Seconds to wait for the service.
       idle_s: Seconds after which a silent game is given up.
     """

@@ -20,6 +20,7 @@ class Game:
     def __init__(self, agents: int, pictures: bool = False) -> None:
         self.envs = [gym.make("CartPole-v1") for _ in range(agents)]
         self.pictures = pictures
+        self.seeds = list(range(agents))
         self.seen: list[Any] = []
         self.frames: list[dict[str, Any]] = []
         """What the trainer sent."""
@@ -50,7 +51,7 @@ class Game:
         }
 
     def on_reset(self, frame: dict[str, Any]) -> dict[str, Any]:
-        self.seen = [env.reset(seed=number)[0] for number, env in enumerate(self.envs)]
+        self.seen = [env.reset(seed=seed)[0] for seed, env in zip(self.seeds, self.envs, strict=True)]
         return {"obs": self._obs()}
 
     def on_action(self, frame: dict[str, Any]) -> dict[str, Any]:

@@ -45,6 +45,15 @@ def test_its_agents_play_to_the_end_and_their_rewards_arrive(service: FakeServic
     assert all(session.stopped for session in service.sessions.values())
 
 
+def test_games_that_end_in_the_same_frame_all_count(service: FakeService) -> None:
+    game = Game(2)
+    game.seeds = [1, 1]
+    with running(serve, service.url, episodes=1) as bridge:
+        game.play(bridge.port)
+    assert bridge.result().episodes == 2
+    assert bridge.result().mean_return == len(game.frames[3:-1])
+
+
 def test_several_parts_have_names_and_pictures_are_bytes(service: FakeService) -> None:
     with running(serve, service.url, episodes=1, seats={"*": "player"}) as bridge:
         Game(1, pictures=True).play(bridge.port)

@@ -24,6 +24,7 @@ class Game:
         spec = pb.ActionSpec(discrete_actions=1, discrete_branch_sizes=[2])
         self.behavior = behavior or pb.Behavior(name=POLES, action_spec=spec)
         self.masked = masked
+        self.seeds = list(range(agents))
         self.eyes: list[pb.Observation] = []
         """What each agent sees beside its pole."""
         self.next_id = 0
@@ -62,7 +63,7 @@ class Game:
 
     def reset(self) -> pb.Frame:
         self.ids = [self.new_id() for _ in self.envs]
-        agents = [self.agent(n, env.reset(seed=n)[0], 0.0) for n, env in enumerate(self.envs)]
+        agents = [self.agent(n, env.reset(seed=self.seeds[n])[0], 0.0) for n, env in enumerate(self.envs)]
         return self.frame(agents)
 
     def step(self, orders: pb.Orders) -> pb.Frame:

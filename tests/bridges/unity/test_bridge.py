@@ -46,6 +46,14 @@ def test_its_agents_play_to_the_end_and_their_rewards_arrive(service: FakeServic
     assert all(session.stopped for session in service.sessions.values())
 
 
+def test_games_that_end_in_the_same_frame_all_count(service: FakeService) -> None:
+    game = Game(2)
+    game.seeds = [1, 1]
+    with running(serve, service.url, episodes=1) as bridge:
+        game.play(bridge.port)
+    assert (bridge.result().episodes, game.falls) == (2, 2)
+
+
 def test_its_compressed_pictures_arrive(service: FakeService, bridge: Running) -> None:
     game, pixels = Game(1), random_pixels(4, 5, 3)
     game.eyes = [eye(pixels, [4, 5, 3])]
