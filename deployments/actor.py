@@ -4,6 +4,7 @@ import asyncio
 import contextlib
 import logging
 import secrets
+import time
 from collections.abc import Awaitable, Iterator
 from typing import Any, Final
 
@@ -37,7 +38,7 @@ from deployments.overseer import Overseer, Watched
 from deployments.plane import GamePlane
 from deployments.ports import ClientPorts, open_client_ports, take_node_port
 from deployments.replica_parts import ReplicaParts
-from deployments.router import LOAD
+from deployments.router import LoadReport
 from deployments.serve_port import read_request, response
 from deployments.slow_ticks import SlowTicks
 from deployments.steps import StepService
@@ -85,6 +86,7 @@ class ActorReplica:
         self._tasks: list[asyncio.Task[None]] = []
         self._ports: ClientPorts | None = None
         self._overseer = Overseer(self._parts)
+        self._load = LoadReport()
         self._node_port = await take_node_port(self._config, args.actor, args.owner, trial.directory)
         secret = args.service.cluster_secret
         self._peer_port = await open_peer_port(self._config, secret, self._answer_peer, self._step_of_peer)
@@ -129,7 +131,7 @@ class ActorReplica:
 
     async def record_routing_stats(self) -> dict[str, float]:
         """Returns what Serve's routers go by when they place a new game."""
-        return {LOAD: self._plane.table.games.playing}
+        return self._load.stats(self._plane.table.games.playing, self._parts.counts["starts"], time.time())
 
     async def record_autoscaling_stats(self) -> dict[str, float]:
         """Returns what the autoscaler goes by; asked on the loop that answers."""

@@ -13,6 +13,8 @@ from app.errors import PortInUseError
 QUIET_PORTS: Final = range(20_000, 32_768)
 """Above those of Ray's workers, and below those that Linux gives to outgoing connections."""
 TRIES: Final = 100
+_given: Final[set[int]] = set()
+"""Free ports that this process was given: who asks for several before he listens needs different ones."""
 WHAT_TO_DO = "stop it, or choose another with --set actors.<name>.port=N"
 
 
@@ -115,16 +117,19 @@ def refuse_taken(host: str, port: int, owner: str) -> None:
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """Returns a port that nobody listens on at this moment.
+    """Returns a port that nobody listens on at this moment, and that this process was not given before.
 
     It lies outside what systems give to outgoing connections, one of which could have it before somebody listens.
     """
     for _ in range(TRIES):
         port = secrets.choice(QUIET_PORTS)
+        if port in _given:
+            continue
         try:
             probe(host, port)
         except PortInUseError:
             continue
+        _given.add(port)
         return port
     with socket.socket(socket.AF_INET, socket.SOCK_STREAM) as attempt:
         attempt.bind((host, 0))

@@ -5,7 +5,8 @@ it is used here. A wrong guess is slower, never wrong, since every replica forwa
 """
 
 import pickle
-from collections import Counter
+import time
+from collections import defaultdict, deque
 from collections.abc import Iterable, Mapping
 from hashlib import blake2b
 from typing import Final
@@ -15,6 +16,29 @@ from ray.serve.request_router import PendingRequest, RequestRouter, RunningRepli
 
 LOAD: Final = "games"
 """Key of a replica's open games in what it reports to routers."""
+COUNTED_S: Final = "counted_s"
+"""Key of the time at which they were counted, in seconds since 1970."""
+
+
+class LoadReport:
+    """What a replica reports to routers; Serve tells them of it only where it has changed."""
+
+    def __init__(self) -> None:
+        self._seen = (0, 0)
+        self._stats: dict[str, float] = {LOAD: 0.0, COUNTED_S: 0.0}
+
+    def stats(self, games: int, starts: int, now_s: float) -> dict[str, float]:
+        """Returns the report.
+
+        Args:
+          games: Open at this moment.
+          starts: All since the replica's own start.
+          now_s: Seconds since 1970.
+        """
+        if (games, starts) != self._seen:
+            self._seen = (games, starts)
+            self._stats = {LOAD: float(games), COUNTED_S: now_s}
+        return self._stats
 
 
 class GameRouter(RequestRouter):
@@ -22,8 +46,7 @@ class GameRouter(RequestRouter):
 
     def __init__(self, *args: object, **kwargs: object) -> None:
         super().__init__(*args, **kwargs)  # type: ignore[arg-type]  # Serve's own arguments, passed on.
-        self._reported: dict[str, float] = {}
-        self._placed: Counter[str] = Counter()
+        self._placed: defaultdict[str, deque[float]] = defaultdict(deque)
 
     async def choose_replicas(
         self, candidate_replicas: list[RunningReplica], pending_request: PendingRequest | None = None
@@ -36,17 +59,20 @@ class GameRouter(RequestRouter):
         session = session_of(pending_request)
         name = choose(session, {name: self._load(name, replica) for name, replica in replicas.items()})
         if not session:
-            self._placed[name] += 1
+            self._placed[name].append(time.time())
         first = replicas.pop(name)
         return [[first], list(replicas.values())]
 
     def _load(self, name: str, replica: RunningReplica) -> float:
-        """Returns a replica's games: those that it has reported, and those that were sent to it since."""
-        reported = float(replica.routing_stats.get(LOAD, 0.0))
-        if reported != self._reported.get(name):
-            self._reported[name] = reported
-            self._placed[name] = 0
-        return reported + self._placed[name]
+        """Returns a replica's games: those that it has reported, and those sent to it since they were counted.
+
+        A report is some tenths of a second old when it comes; where the clocks of two machines differ, games placed
+        meanwhile count twice or not at all until the next one.
+        """
+        placed, counted_s = self._placed[name], float(replica.routing_stats.get(COUNTED_S, 0.0))
+        while placed and placed[0] < counted_s:
+            placed.popleft()
+        return float(replica.routing_stats.get(LOAD, 0.0)) + len(placed)
 
 
 def choose(session: str, loads: Mapping[str, float]) -> str:

@@ -24,7 +24,7 @@ class Port(Protocol):
     """A listening port that can be shut from outside its loop."""
 
     def shut(self) -> None:
-        """Accepts no more connections; from any thread."""
+        """Accepts no more connections; from any thread, and again without harm."""
 
     async def reopen(self) -> None:
         """Accepts connections again; on the loop."""
@@ -47,7 +47,7 @@ class LoopState:
     """Decides from the loop's beats whether it runs; the clock comes from outside."""
 
     def __init__(self, now_s: float, lag_max_s: float = LAG_MAX_S) -> None:
-        self._beat_s = now_s
+        self._beat_s = self._look_s = now_s
         self._lag_max_s = lag_max_s
         self._still_s = 0.0
         self.block: Block | None = None
@@ -58,6 +58,8 @@ class LoopState:
         """Blocks since the start."""
         self.lag_s = 0.0
         """Longest delay of the newest beat or of the present one."""
+        self.stands_alone = False
+        """Whether the newest look came on time; where not, the whole process stood still, and not its loop alone."""
 
     def beat(self, now_s: float, expected_s: float) -> bool:
         """Takes a beat of the loop that was due at ``expected_s``; returns whether a block is over with it."""
@@ -80,6 +82,8 @@ class LoopState:
           now_s: Present time.
           what: Returns what the loop is in; asked only where it stands still.
         """
+        self.stands_alone = now_s - self._look_s <= LOOK_S + self._lag_max_s
+        self._look_s = now_s
         lag_s = self._late_s(now_s)
         if lag_s <= self._lag_max_s:
             return False
@@ -142,6 +146,22 @@ class Watchdog:
         block = self.state.block
         return None if block is None else str(block)
 
+    def look(self, now_s: float) -> None:
+        """Looks at the loop from the thread, once.
+
+        Args:
+          now_s: Present time, of ``time.monotonic``.
+        """
+        with self._lock:
+            begun = self.state.look(now_s, lambda: running_in(self._loop_thread))
+            block = self.state.block
+            if block is not None and self.state.stands_alone and self._port is not None and self._shared():
+                self._port.shut()  # Within the lock: a beat in between would have it shut for good.
+        if begun:
+            _log.warning("%s", block)
+            if self._changed is not None:
+                self._changed(block)
+
     async def _beat(self, due_s: float) -> None:
         with self._lock:
             over = self.state.beat(time.monotonic(), due_s)
@@ -155,12 +175,4 @@ class Watchdog:
 
     def _watch(self) -> None:
         while not self._stop.wait(LOOK_S):
-            with self._lock:
-                begun = self.state.look(time.monotonic(), lambda: running_in(self._loop_thread))
-                block = self.state.block
-                if begun and self._port is not None and self._shared():
-                    self._port.shut()  # Within the lock: a beat in between would have it shut for good.
-            if begun:
-                _log.warning("%s", block)
-                if self._changed is not None:
-                    self._changed(block)
+            self.look(time.monotonic())

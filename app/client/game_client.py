@@ -193,14 +193,17 @@ class GameClient:
           ClientClosedError: The client was closed.
         """
         route, backoff = route or self._main_route, backoff or self.backoff()
+        failure: ClientError | None = None
         while True:
             outcome = await self._try(route, path, headers, body, backoff)
             if isinstance(outcome, Reply):
                 self.policy_version = outcome.headers.get("policy_version", self.policy_version)
                 self.counts.requests += 1
                 return outcome
+            if failure is None or not outcome.cut_short:
+                failure = outcome.failure
             if not await backoff.wait(outcome.wait_s):
-                raise outcome.failure
+                raise failure
             self.counts.retries += 1
 
     async def close(self) -> None:
@@ -235,13 +238,15 @@ class GameClient:
         own = {} if self._signer is None else self._signer.headers(headers.get("session", ""))
         pool = self._pools.of(route)
         target = path if route.endpoint else self._prefix + path
+        begun_s = asyncio.get_running_loop().time()
         try:
             reply = await pool.request("POST", target, {**self._headers, **own, **headers}, body, timeout_s)
         except (ConnectionLostError, TooManyInFlightError) as error:
             route.endpoint = None
             failure = ServiceUnreachableError(f"{self.url} gave no answer: {error}")
             failure.__cause__ = error
-            return _TryAgain(failure, 0.0)
+            waited_s = asyncio.get_running_loop().time() - begun_s
+            return _TryAgain(failure, 0.0, cut_short=timeout_s <= waited_s < self._limits.request_s)
         reply = _inflated(reply)
         if reply.status == OK:
             return reply
@@ -257,6 +262,8 @@ class _TryAgain(NamedTuple):
 
     failure: ClientError
     wait_s: float
+    cut_short: bool = False
+    """Whether the time limit of all tries has ended it: what the tries before it met says more."""
 
 
 def _inflated(reply: Reply) -> Reply:

@@ -80,6 +80,7 @@ async def test_a_stuck_call_is_counted_named_and_forgotten_when_it_ends() -> Non
     gate = Gate()
     async with pool(threads=2, timeout_s=0.05) as threads:
         call = threads.submit("Slow.on_tick of session 'a'", gate)
+        assert await asyncio.to_thread(gate.entered.wait, 5)
         with pytest.raises(
             DeadlineExceededError, match=r"Slow.on_tick of session 'a' took longer than 0.05 s; it is in"
         ):
@@ -97,13 +98,14 @@ async def test_when_every_thread_is_stuck_calls_are_refused_at_once() -> None:
     gate = Gate()
     async with pool(timeout_s=0.05) as threads:
         call = threads.submit("first", gate)
+        assert await asyncio.to_thread(gate.entered.wait, 5)
         with pytest.raises(DeadlineExceededError):
             await threads.result(call)
         with pytest.raises(OverloadedError, match="all 1 threads for blocking agents are stuck; the first: first, for"):
             threads.submit("second", int)
         gate.leave.set()
         await call.done
-        assert await threads.result(threads.submit("third", int)) == 0
+        assert await asyncio.wait_for(threads.submit("third", int).done, 5) == 0  # The pool's own limit is short.
 
 
 async def test_a_call_that_nobody_waits_for_is_not_begun() -> None:
@@ -136,8 +138,10 @@ async def test_a_closed_pool_runs_what_waits_and_refuses_the_rest() -> None:
 async def test_a_pool_with_a_stuck_call_closes_in_time_and_says_which() -> None:
     gate = Gate()
     threads = ThreadPool(1, 10, 0.05)
+    call = threads.submit("stuck one", gate)
+    assert await asyncio.to_thread(gate.entered.wait, 5)
     with pytest.raises(DeadlineExceededError):
-        await threads.result(threads.submit("stuck one", gate))
+        await threads.result(call)
     (named,) = await threads.close()
     assert named.startswith("stuck one, for ")
     gate.leave.set()

@@ -1,11 +1,12 @@
 import socket
+from collections.abc import Iterator
 
 import pytest
 
 
 @pytest.fixture
-def unused_port() -> int:
-    """A port that nobody listens on."""
+def unused_port() -> Iterator[int]:
+    """A port that nobody listens on, nor can: it stays bound."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
-        return int(probe.getsockname()[1])
+        yield int(probe.getsockname()[1])

@@ -188,12 +188,14 @@ async def test_a_cancelled_stop_is_not_sent_twice() -> None:
         assert not session.open
 
 
-async def test_a_tick_that_found_no_service_is_settled_by_the_next_one() -> None:
-    async with fake_service(newest) as service, Client(service.url, limits=IMPATIENT) as client:
+async def test_a_tick_that_found_no_service_is_settled_by_the_next_one(monkeypatch: pytest.MonkeyPatch) -> None:
+    async with fake_service(newest) as service, Client(service.url, limits=QUICK) as client:
         session = await client.start("a")
         service.silent = True
-        with pytest.raises(ServiceUnreachableError, match=f"{service.url} gave no answer"):
-            await session.tick({"t": 0})
+        with monkeypatch.context() as during:
+            during.setattr(client._link, "_limits", IMPATIENT)  # The steps that are answered may take their time.
+            with pytest.raises(ServiceUnreachableError, match=f"{service.url} gave no answer"):
+                await session.tick({"t": 0})
         service.silent = False
         assert (await session.tick({"t": 1})).value == {"action": {"t": 1}}
     assert service.sessions["a"].bodies("tick") == [{"t": 0}, {"t": 1}]
@@ -223,6 +225,17 @@ async def test_a_refusal_that_lasts_is_raised_by_its_own_class() -> None:
         service.refusals.extend([(503, "draining")] * 1000)
         with pytest.raises(DrainingError, match=r"the service answered draining \(503\): by script"):
             await client.start("a")
+
+
+async def test_a_last_try_that_the_limit_cuts_short_does_not_hide_the_refusals_before_it() -> None:
+    limits = RetryLimits(limit_s=1, request_s=5, first_wait_s=0.001, longest_wait_s=0.01)
+    async with fake_service() as service, Client(service.url, limits=limits) as client:
+        service.silent = True
+        service.refusals.extend([(503, "draining")] * 3)
+        with pytest.raises(DrainingError, match=r"the service answered draining \(503\): by script"):
+            await client.start("a")
+        with pytest.raises(ServiceUnreachableError, match="gave no answer"):
+            await client.start("b")
 
 
 async def test_a_failed_tick_leaves_its_number_to_the_next() -> None:

@@ -128,7 +128,7 @@ def machines(*names: str) -> Iterator[dict[str, Machine]]:
     lacks = missing()
     if lacks is not None:
         raise NoNetworksError(f"the cluster's tests need {lacks}")
-    mark, subnet = secrets.token_hex(2), f"198.18.{secrets.randbelow(250) + 1}"  # Of RFC 2544: for tests.
+    mark, subnet = secrets.token_hex(3), f"198.18.{secrets.randbelow(250) + 1}"  # Of RFC 2544: for tests.
     bridge = f"spar{mark}"
     with ExitStack() as undo:
         _ip("link", "add", bridge, "type", "bridge")

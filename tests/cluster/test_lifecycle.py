@@ -21,7 +21,7 @@ pytestmark = pytest.mark.cluster
 GAMES = 20
 SCALED_S = 120.0
 """Longest time in which replicas come and go on a busy machine."""
-GONE_S = 10.0
+GONE_S = 30.0
 
 
 class DeclaredSpread(SpreadService):

@@ -2,6 +2,9 @@
 
 import json
 import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 
 import httpx
 import pytest
@@ -19,7 +22,8 @@ pytestmark = pytest.mark.cluster
 
 GAMES = 20
 KEPT = (*COUNTING, "actors.main.snapshot_every_ticks=1")
-RECOVERED_S = 10.0
+RECOVERED_S = 20.0
+LOOK_S = 0.05
 CUT_S = 6.0
 """Longer than the lease of a replica's games, and shorter than Ray waits before it takes a node for dead."""
 UNDISTURBED_S = 3.0
@@ -131,6 +135,28 @@ def test_a_link_that_was_cut_costs_no_game_and_leaves_none_double(nodes: Nodes) 
         assert len(sessions["head"] | sessions["other"]) == 2 * GAMES
 
 
+@contextmanager
+def standing_still() -> Iterator[Callable[[], float]]:
+    """Tells how long this machine stood still at most while the block ran, which no service can help."""
+    longest_s, over = 0.0, threading.Event()
+
+    def look() -> None:
+        nonlocal longest_s
+        while True:
+            begun_s = time.monotonic()
+            if over.wait(LOOK_S):
+                return
+            longest_s = max(longest_s, time.monotonic() - begun_s - LOOK_S)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    try:
+        yield lambda: longest_s
+    finally:
+        over.set()
+        looking.join()
+
+
 def test_games_of_a_node_that_dies_go_on_and_those_of_others_do_not_notice(
     nodes: Nodes, request: pytest.FixtureRequest
 ) -> None:
@@ -147,8 +173,9 @@ def test_games_of_a_node_that_dies_go_on_and_those_of_others_do_not_notice(
             near.slowest_s.clear()
             far.slowest_s.clear()
             every = before["other"] | before["head"]
-            wait_until(lambda: near.slowest_s.keys() | far.slowest_s.keys() >= every, "all games go on", 60)
+            with standing_still() as still_s:
+                wait_until(lambda: near.slowest_s.keys() | far.slowest_s.keys() >= every, "all games go on", 60)
             slowest_s = near.slowest_s | far.slowest_s
-            assert max(slowest_s[session] for session in before["other"]) < RECOVERED_S
-            assert max(slowest_s[session] for session in before["head"]) < UNDISTURBED_S
+            assert max(slowest_s[session] for session in before["other"]) < RECOVERED_S + still_s()
+            assert max(slowest_s[session] for session in before["head"]) < UNDISTURBED_S + still_s()
         assert totals(service)["games_lost"] == 0

@@ -27,7 +27,7 @@ from tests.deployments.wire_frames import UPGRADE, bray, bray_reply, native, nat
 FUZZ_S = float(os.environ.get("SPARRING_FUZZ_S", "5"))
 SEED = int(os.environ.get("SPARRING_FUZZ_SEED", "0"))
 WORKERS = 8
-ANSWER_S = 5.0
+ANSWER_S = 20.0
 """Longest time in which a good client is answered while all others talk nonsense."""
 GROWTH_BYTES = 24 * 2**20
 MAX_BODY_BYTES = 4096

@@ -22,6 +22,12 @@ from .test_admin import HOST, admin, get, read
 SECRET = "the cluster's"  # noqa: S105  # Of these tests.
 
 
+@pytest.fixture(autouse=True)
+def patient(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Takes no peer that answers for silent, however slow the machine is."""
+    monkeypatch.setattr("deployments.others.ASK_TIMEOUT_S", 30.0)
+
+
 def peer(name: str, *sessions: str) -> AbstractAsyncContextManager[Replica]:
     """Runs another replica's peer port."""
     theirs = admin(name, *sessions)
@@ -60,7 +66,8 @@ def node(*replicas: Replica, secret: str = SECRET) -> Others:
     return Others(lambda: [own, *replicas], own, secret)
 
 
-async def test_one_replica_answers_for_its_node_and_names_the_silent() -> None:
+async def test_one_replica_answers_for_its_node_and_names_the_silent(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("deployments.others.ASK_TIMEOUT_S", 1.0)  # It is waited for in full, twice.
     async with peer("two", "b", "d") as two, mute("three") as three:
         gone = Replica("four", HOST, 1)
         elsewhere = Replica("five", "10.9.9.9", two.peer_port)

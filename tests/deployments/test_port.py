@@ -22,6 +22,11 @@ def listener(port: int = 0, host: str = HOST, *, reuse_port: bool = False) -> It
         yield int(sock.getsockname()[1])
 
 
+def test_free_ports_differ_though_nobody_listens_on_them_yet() -> None:
+    ports = [free_port(HOST) for _ in range(300)]
+    assert len(set(ports)) == len(ports)
+
+
 def test_a_free_port_is_held_under_the_services_name() -> None:
     with closing(PortGuard(HOST, free_port(HOST), "service one")) as guard:
         assert holder(HOST, guard.port) == "service one"

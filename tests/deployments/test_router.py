@@ -1,6 +1,6 @@
 import asyncio
 import pickle
-from collections import Counter
+from collections import Counter, defaultdict, deque
 from collections.abc import Iterable
 from types import SimpleNamespace
 from typing import Any
@@ -12,7 +12,7 @@ from ray.serve._private.common import RequestMetadata, RequestProtocol, Streamin
 from ray.serve.request_router import PendingRequest
 
 from app.sessions.ids import game_of
-from deployments.router import GameRouter, choose, session_in, session_of
+from deployments.router import GameRouter, LoadReport, choose, session_in, session_of
 
 IDLE = dict.fromkeys(["one", "two", "three"], 0.0)
 names = st.sets(st.text("abcdefgh0123", min_size=1, max_size=8), min_size=1, max_size=8)
@@ -25,14 +25,15 @@ def pending(headers: Iterable[tuple[str, str]] = (), query: str = "", session_id
     return PendingRequest([packed], {}, metadata, future=asyncio.Future())
 
 
-def replica(name: str, games: float = 0) -> Any:
-    return SimpleNamespace(replica_id=SimpleNamespace(unique_id=name), routing_stats={"games": games})
+def replica(name: str, games: float = 0, counted_s: float = 0) -> Any:
+    stats = {"games": games, "counted_s": counted_s}
+    return SimpleNamespace(replica_id=SimpleNamespace(unique_id=name), routing_stats=stats)
 
 
 @pytest.fixture
 def router() -> GameRouter:
     made = object.__new__(GameRouter)  # Without Serve around it: only what choosing needs.
-    made._reported, made._placed = {}, Counter()
+    made._placed = defaultdict(deque)
     return made
 
 
@@ -106,9 +107,24 @@ async def test_an_owner_that_is_gone_keeps_nobody_waiting(router: GameRouter) ->
     assert await router.choose_replicas(live, pending([("session", "two.1")])) == [live, []]
 
 
-async def test_new_games_between_two_reports_spread_by_what_was_sent(router: GameRouter) -> None:
+async def test_new_games_between_two_reports_spread_by_what_was_sent(
+    router: GameRouter, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now_s = 10.0
+    monkeypatch.setattr("deployments.router.time", SimpleNamespace(time=lambda: now_s))
     live = [replica("one", 4), replica("two", 0)]
     chosen = [(await router.choose_replicas(live, pending()))[0][0].replica_id.unique_id for _ in range(8)]
     assert Counter(chosen) == {"two": 6, "one": 2}
-    live = [replica("one", 6), replica("two", 2)]  # The new report counts them already.
+    live = [replica("one", 6, 9.0), replica("two", 2, 9.0)]  # The report comes later than it was counted.
+    assert [router._load(one.replica_id.unique_id, one) for one in live] == [8, 8]
+    live = [replica("one", 6, 11.0), replica("two", 2, 11.0)]  # The new report counts them already.
     assert (await router.choose_replicas(live, pending()))[0][0] is live[1]
+    now_s = 12.0
+    assert [router._load(one.replica_id.unique_id, one) for one in live] == [6, 3]
+
+
+def test_a_replica_reports_anew_what_has_changed_and_games_that_end_and_begin_meanwhile() -> None:
+    report = LoadReport()
+    assert report.stats(0, 0, 5.0) == {"games": 0, "counted_s": 0}
+    assert report.stats(2, 2, 6.0) == report.stats(2, 2, 7.0) == {"games": 2, "counted_s": 6.0}
+    assert report.stats(2, 3, 8.0) == {"games": 2, "counted_s": 8.0}

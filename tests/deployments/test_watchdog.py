@@ -14,6 +14,7 @@ from deployments.shared_listener import SharedListener
 from deployments.watchdog import Block, LoopState, Watchdog
 
 HOST = "127.0.0.1"
+WAIT_S = 30.0
 
 
 def nothing() -> str:
@@ -58,9 +59,28 @@ def test_the_loops_own_time_stands_still_with_it_and_never_goes_back() -> None:
     assert seen == pytest.approx([0.0, 0.2, 0.25, 0.25, 0.25, 0.25, 0.4, 0.6])
 
 
-def block(seconds: float) -> None:
-    """Holds the loop up, for a time that is known: what is tested."""
-    time.sleep(seconds)
+class CountedPort:
+    """Counts how often it is shut."""
+
+    def __init__(self) -> None:
+        self.shuts = 0
+
+    def shut(self) -> None:
+        self.shuts += 1
+
+    async def reopen(self) -> None:
+        raise AssertionError("the loop has not beaten")
+
+
+def test_a_look_that_comes_late_itself_shuts_no_port_and_the_next_one_does() -> None:
+    watchdog, port = Watchdog(), CountedPort()
+    watchdog.guard(port, lambda: True)
+    began_s = time.monotonic()
+    watchdog.look(began_s + 5.0)  # The machine stood still: the loop may run again by now.
+    assert watchdog.degraded() is not None
+    assert port.shuts == 0
+    watchdog.look(began_s + 5.25)
+    assert port.shuts == 1
 
 
 class Greeting(asyncio.Protocol):
@@ -83,7 +103,7 @@ class Neighbour:
         self.listener = SharedListener(HOST, port, lambda: Greeting(b"neighbour"), shared=True)
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        asyncio.run_coroutine_threadsafe(self.listener.open(), self.loop).result(5)
+        asyncio.run_coroutine_threadsafe(self.listener.open(), self.loop).result(WAIT_S)
 
     def close(self) -> None:
         self.loop.call_soon_threadsafe(self.listener.close)
@@ -98,7 +118,7 @@ def ask(port: int, times: int) -> set[bytes]:
 
 
 def _greeted(port: int) -> bytes:
-    with socket.create_connection((HOST, port), timeout=5) as connection:
+    with socket.create_connection((HOST, port), timeout=WAIT_S) as connection:
         return connection.recv(100)
 
 
@@ -114,28 +134,34 @@ async def running(watchdog: Watchdog) -> AsyncIterator[Watchdog]:
 
 
 async def test_while_a_replica_stands_still_new_connections_reach_the_other() -> None:
-    listener = SharedListener(HOST, 0, lambda: Greeting(b"blocked"), shared=True)
-    await listener.open()
-    neighbour = Neighbour(listener.port, type(asyncio.get_running_loop()))
     blocks: list[Block | None] = []
-    begun, over, answers = threading.Event(), asyncio.Event(), list[set[bytes]]()
+    shut, over, answers = threading.Event(), asyncio.Event(), list[set[bytes]]()
+
+    class Told(SharedListener):
+        """Tells when it is shut."""
+
+        def shut(self) -> None:
+            super().shut()
+            shut.set()
 
     def changed(block: Block | None) -> None:
         blocks.append(block)
         if block is None:
             over.set()
-        else:
-            begun.set()
 
     def outside() -> None:
-        assert begun.wait(5)
+        assert shut.wait(WAIT_S)
         answers.append(ask(listener.port, 60))
 
     def on_tick_of_an_agent() -> None:
+        """Blocks the loop, which is what is tested, until the others have been asked."""
         other = threading.Thread(target=outside)
         other.start()
-        time.sleep(2.0)  # What is tested: code that blocks the loop, for a time that is known.
-        other.join(5)
+        other.join(2 * WAIT_S)
+
+    listener = Told(HOST, 0, lambda: Greeting(b"blocked"), shared=True)
+    await listener.open()
+    neighbour = Neighbour(listener.port, type(asyncio.get_running_loop()))
 
     try:
         assert await asyncio.to_thread(ask, listener.port, 60) == {b"blocked", b"neighbour"}
@@ -143,12 +169,12 @@ async def test_while_a_replica_stands_still_new_connections_reach_the_other() ->
             watchdog.guard(listener, lambda: True)
             on_tick_of_an_agent()
             assert watchdog.degraded() is not None  # No beat yet.
-            async with asyncio.timeout(5):
+            async with asyncio.timeout(WAIT_S):
                 await over.wait()
             assert watchdog.degraded() is None
             assert answers == [{b"neighbour"}]
             assert await asyncio.to_thread(ask, listener.port, 60) == {b"blocked", b"neighbour"}
-            assert watchdog.state.blocks == 1
+            assert sum("on_tick_of_an_agent (deployments/test_watchdog.py:" in str(one) for one in blocks) == 1
     finally:
         neighbour.close()
         listener.close()
@@ -168,15 +194,15 @@ async def test_a_port_that_nobody_shares_stays_open() -> None:
         else:
             begun.set()
 
-    greeted = threading.Thread(target=lambda: begun.wait(5) and answers.append(_greeted(listener.port)))
+    greeted = threading.Thread(target=lambda: begun.wait(WAIT_S) and answers.append(_greeted(listener.port)))
     answers: list[bytes] = []
     async with running(Watchdog(changed)) as watchdog:
         watchdog.guard(listener, lambda: False)
         greeted.start()
-        block(1.6)
-        async with asyncio.timeout(5):
+        assert begun.wait(WAIT_S)  # Blocks the loop until it is noticed.
+        async with asyncio.timeout(WAIT_S):
             await over.wait()
-        await asyncio.to_thread(greeted.join, 5)
+        await asyncio.to_thread(greeted.join, WAIT_S)
     listener.close()
     assert answers == [b"alone"]
 

@@ -13,7 +13,7 @@ from app.config.serving import ConnectionLimits
 from deployments.listener.detecting import DetectingConnection
 from deployments.listener.port import Answer, Connections, HttpOnly, Service
 
-WAIT_S = 10
+WAIT_S = 30
 
 
 @dataclass(slots=True)

@@ -39,7 +39,7 @@ def ports() -> dict[str, str]:
 @pytest.fixture(scope="module")
 def project(ports: dict[str, str]) -> Iterator[Path]:
     """A copy of the project with those ports; a short path, since Ray puts sockets below it."""
-    with tempfile.TemporaryDirectory(prefix="readme-", dir="/tmp") as name:
+    with tempfile.TemporaryDirectory(prefix="readme-", dir="/tmp", ignore_cleanup_errors=True) as name:
         folder = Path(name) / "project"
         copy_project(folder)
         change(folder / "configs/base.yaml", actors__main__port=int(ports["36390"]))

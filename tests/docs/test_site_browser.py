@@ -61,7 +61,7 @@ def test_pages_fit_and_ask_no_other_host(browser: Browser, site: str, size: Any)
 
 @pytest.mark.parametrize(("size", "scheme"), [(DESKTOP, "light"), (PHONE, "dark")], ids=["desktop", "phone"])
 def test_pages_have_no_serious_fault(browser: Browser, site: str, size: Any, scheme: Any) -> None:
-    with looking(browser, f"{site}/index.html", viewport=size, color_scheme=scheme) as looked:
+    with looking(browser, f"{site}/docs/index.html", viewport=size, color_scheme=scheme) as looked:
         for page in PAGES:
             looked.page.goto(f"{site}/{page}.html")
             found = Axe().run(looked.page, options={"resultTypes": ["violations"]})

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from .commands import BIN, Place, wait_until
+from .commands import BIN, START_S, Place, wait_until
 
 pytestmark = pytest.mark.e2e
 
@@ -14,7 +14,7 @@ TICKS = [str(BIN / "sparring"), "bench", "ticks", "--json", "--windows=1", "--se
 
 
 def test_ticks_are_answered_rightly_over_every_transport(place: Place) -> None:
-    ended = place.run(*TICKS, "--connections=2", timeout_s=200)
+    ended = place.run(*TICKS, "--connections=2", timeout_s=2 * START_S)
     assert ended.returncode == 0, ended.stderr
     (line,) = ended.stdout.splitlines()
     result = json.loads(line)
@@ -36,7 +36,7 @@ def test_ticks_are_answered_rightly_over_every_transport(place: Place) -> None:
 @pytest.mark.long
 def test_metrics_are_measured_on_the_ticks_of_one_agent_of_three(place: Place) -> None:
     words = "bench", "metrics", "--json", "--windows=1", "--seconds=0.3"
-    ended = place.run(str(BIN / "sparring"), *words, timeout_s=200)
+    ended = place.run(str(BIN / "sparring"), *words, timeout_s=2 * START_S)
     assert ended.returncode == 0, ended.stderr
     ticks = json.loads(ended.stdout)["ticks"]
     assert all(0.2 < part < 0.5 for part in ticks["timed_part"].values())

@@ -14,7 +14,7 @@ CALL = "import sys; from app.cli import main; main(sys.argv[1:])"
 @pytest.mark.parametrize("command", ["status", "stop"])
 def test_a_cluster_that_does_not_answer_is_a_message_and_exit_code_1(place: Place, command: str) -> None:
     address = f"127.0.0.1:{free_port()}"
-    done = place.run("python", "-c", CALL, command, RAY_ADDRESS=address, timeout_s=30)
+    done = place.run("python", "-c", CALL, command, RAY_ADDRESS=address, timeout_s=60)
     assert done.returncode == 1, done.stdout
     assert f"no Ray cluster answers at {address}" in done.stderr
     assert "start one with 'ray start --head'" in done.stderr

@@ -12,7 +12,7 @@ import pytest
 
 from app.config.load import load
 
-from .commands import GONE_S, ROOT, Command, Place, wait_until
+from .commands import GONE_S, ROOT, START_S, Command, Place, wait_until
 from .objectives import read
 
 pytestmark = pytest.mark.e2e
@@ -44,7 +44,7 @@ def start(place: Place, *settings: str, space: str = RATES) -> Command:
 
 
 def ended(command: Command) -> dict[str, Any]:
-    assert command.process.wait(200) == 0, command.output
+    assert command.process.wait(2 * START_S) == 0, command.output
     result: dict[str, Any] = json.loads(command.output.splitlines()[-1])
     return result
 

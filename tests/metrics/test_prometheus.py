@@ -7,8 +7,11 @@ from app.metrics import names
 from app.metrics.names import METRICS, counted
 from app.metrics.prometheus import Sample, exposition
 
+Samples = dict[str, dict[tuple[tuple[str, str], ...], float]]
+"""By name and labels."""
 
-def parsed(text: bytes) -> dict[str, dict[tuple[tuple[str, str], ...], float]]:
+
+def parsed(text: bytes) -> Samples:
     """Returns the samples as Prometheus' own parser reads them."""
     families = text_string_to_metric_families(text.decode())
     samples = [sample for family in families for sample in family.samples]

@@ -343,7 +343,8 @@ async def test_a_question_whose_time_is_up_is_not_asked_and_hurts_no_neighbour()
     assert queue.late == 1
 
 
-async def test_a_step_that_is_late_falls_back_before_its_question_fails() -> None:
+async def test_a_step_that_is_late_falls_back_before_its_question_fails(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("app.models.waiting.LATE_S", 100.0)  # Else both could be due in the same turn of the loop.
     queue = local(Network())
     loop = asyncio.get_running_loop()
     step_time = StepTime(loop.time())

@@ -8,7 +8,7 @@ import httpx
 import ray
 from ray import serve
 
-from .service import Service, wait_until
+from .service import Service, observation, step, wait_until
 
 COUNTING = (
     "agents.player.factory=counting_agent:CountingAgent",
@@ -69,8 +69,6 @@ def kill_controller() -> None:
 
 
 def _step(http: httpx.Client, session: str | None, kind: str) -> httpx.Response:
-    headers = {"step_kind": kind} | ({} if session is None else {"session": session})
-    body = {"observation": [0.01, 0.02, 0.03, 0.04]} if kind == "tick" else None
-    reply = http.post("/step", headers=headers, json=body)
+    reply = step(http, session or "", kind, observation() if kind == "tick" else None)
     assert reply.status_code == 200, f"{kind} of {session}: {reply.status_code} {reply.text}"
     return reply

@@ -2,11 +2,14 @@
 
 import numpy as np
 import ray
+from ray.exceptions import RayError
 
 from app.replay.supply import joined
 from app.stores.buffer import Buffer
 from app.stores.dealer import Ticket
 from app.types import Rows
+
+from .service import wait_until
 
 
 class Learner:
@@ -39,6 +42,18 @@ class Learner:
             return {}
         rows = joined(parts)
         return {**rows, "batch": np.full(len(rows["weight"]), ticket.batch)}
+
+    def close(self) -> None:
+        """Closes the buffer, which is to be asked again where it has not answered at once."""
+
+        def closed() -> bool:
+            try:
+                self.buffer.close()
+            except RayError:
+                return False
+            return True
+
+        wait_until(closed, "the buffer is closed")
 
     def next(self) -> Rows:
         batch = self.take()

@@ -16,7 +16,7 @@ from app.models.saved import SavedModel, write_model
 from app.stores.mlflow_store import ModelRegistry, artifact_location, connect, prepare, tracking_uri
 from app.types import Arrays
 
-from .service import Cluster, Service, config_of, step
+from .service import Cluster, Service, config_of, step, steps
 
 TICKS = 10
 """Ticks of a game; each pays 1 for the right action."""
@@ -110,20 +110,15 @@ def released(cluster: Cluster, registered: Registered, *overrides: str) -> Itera
         yield service
 
 
-def frame(http: httpx.Client, steps: list[dict[str, object]]) -> list[dict[str, object]]:
-    answers: list[dict[str, object]] = http.post("/steps", json=steps).json()
-    return answers
-
-
 def play(http: httpx.Client, names: list[str]) -> Counter[str]:
     """Plays a whole game of each name, and returns how many each version has played."""
     random = np.random.default_rng(len(names))
-    frame(http, [{"session": name, "kind": "start"} for name in names])
+    steps(http, [{"session": name, "kind": "start"} for name in names])
     rewards = dict.fromkeys(names, 0.0)
     for _ in range(TICKS - 1):
         cart = {name: float(random.choice([-1.0, 1.0])) for name in names}
         body = {name: {"observation": [cart[name], 0, 0, 0], "reward": rewards[name]} for name in names}
-        for answer in frame(http, [{"session": name, "kind": "tick", "body": body[name]} for name in names]):
+        for answer in steps(http, [{"session": name, "kind": "tick", "body": body[name]} for name in names]):
             name = str(answer["session"])
             right = answer["body"]["action"] == (cart[name] > 0)  # type: ignore[index]
             rewards[name] = float(right)
@@ -134,5 +129,5 @@ def play(http: httpx.Client, names: list[str]) -> Counter[str]:
         rewards[name] = float(last.json()["action"] == 1)
         versions[name] = last.headers["policy_version"]
     ends = {name: {"reward": rewards[name], "terminated": True} for name in names}
-    frame(http, [{"session": name, "kind": "stop", "body": ends[name]} for name in names])
+    steps(http, [{"session": name, "kind": "stop", "body": ends[name]} for name in names])
     return Counter(versions.values())

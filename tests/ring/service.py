@@ -3,21 +3,23 @@
 import asyncio
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import Future
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self, TypeVar
+from typing import Any, Self, TypeVar, cast
 
 import httpx
 import ray
+from httpx import codes
 from ray import serve
 from torch import nn
 
 from app.client.result import SimulationResult
 from app.client.simulator import Simulation, play
+from app.client.steps import StepItem, steps_to_repeat
 from app.config.load import load
 from app.config.root import ExperimentConfig
 from app.models.module import build_module, hash_of, to_arrays
@@ -38,6 +40,8 @@ SMALL = (
     "buffers.rollouts.heartbeat_s=0.5",
 )
 """The shipped config with batches that fill in a moment."""
+AGAIN_S = 30.0
+"""For how long a refused step is sent again, as by any game core; a machine that stands still for seconds has some."""
 
 
 @dataclass(frozen=True)
@@ -117,10 +121,35 @@ class Service:
         return step(self.http, session, kind, body, **fields)
 
 
-def step(http: httpx.Client, session: str = "", kind: str = "", body: Any = None, **fields: Any) -> httpx.Response:
-    """Sends one step; empty fields are left out."""
+def step(
+    http: httpx.Client, session: str = "", kind: str = "", body: Any = None, *, again_s: float = AGAIN_S, **fields: Any
+) -> httpx.Response:
+    """Sends one step, for so long again as it is refused as ``overloaded``; empty fields are left out."""
     headers = {"session": session, "step_kind": kind} | {name: str(value) for name, value in fields.items()}
-    return http.post("/step", headers={n: v for n, v in headers.items() if v}, json=body)
+    headers = {name: value for name, value in headers.items() if value}
+    return taken(lambda: http.post("/step", headers=headers, json=body), again_s)
+
+
+def taken(send: Callable[[], httpx.Response], again_s: float = AGAIN_S) -> httpx.Response:
+    """Returns the answer to a request, sent again while it is refused as ``overloaded``: nothing was done with it."""
+    end_s = time.monotonic() + again_s
+    while (reply := send()).status_code == codes.TOO_MANY_REQUESTS and time.monotonic() < end_s:
+        time.sleep(0.05)
+    return reply
+
+
+def steps(http: httpx.Client, items: Sequence[Mapping[str, object]], again_s: float = AGAIN_S) -> list[dict[str, Any]]:
+    """Sends many steps in one request; those refused as ``overloaded`` again, as by any game core."""
+    answers: list[dict[str, Any]] = [{}] * len(items)
+    left, end_s = list(range(len(items))), time.monotonic() + again_s
+    while left:
+        sent = [items[index] for index in left]
+        found = taken(lambda sent=sent: http.post("/steps", json=sent)).json()  # type: ignore[misc]
+        for index, answer in zip(left, found, strict=True):
+            answers[index] = answer
+        again = steps_to_repeat(cast("Sequence[StepItem]", sent), found)
+        left = [left[index] for index in again] if time.monotonic() < end_s else []
+    return answers
 
 
 def observation(*values: float) -> dict[str, Any]:

@@ -17,12 +17,14 @@ pytestmark = pytest.mark.ray
 
 ROOT = Path(__file__).parents[2]
 GAMES = 20
+ROOMY = ("actors.main.limits.board_timeout_s=30",)
+"""The core ends with the first step that fails; a machine may stand still for longer than agents usually wait."""
 
 
 @pytest.fixture(scope="module")
 def service(cluster: Cluster) -> Iterator[Service]:
     arena = Service(cluster, "arena")
-    arena.config = load(ROOT / "configs" / "arena.yaml", ["run.trial=arena", "actors.main.port=0"])
+    arena.config = load(ROOT / "configs" / "arena.yaml", [*ROOMY, "run.trial=arena", "actors.main.port=0"])
     with arena as running:
         yield running
 

@@ -4,11 +4,13 @@ import statistics
 import threading
 import time
 from collections.abc import Iterator
+from itertools import cycle
 from typing import Any
 
 import httpx
 import pytest
 
+from .fleet import connections
 from .service import Cluster, Service, step, wait_until, whole
 
 pytestmark = pytest.mark.ray
@@ -53,8 +55,8 @@ def homes(service: Service) -> dict[str, str]:
 
 
 def test_while_one_loop_stands_still_the_other_replica_plays_on_and_nobody_is_evicted(service: Service) -> None:
-    for number in range(GAMES):
-        with service.new_client() as http:  # A connection each, so that both replicas get some.
+    with connections(service, 2) as replicas:
+        for number, http in zip(range(GAMES), cycle(replicas.values()), strict=False):
             assert step(http, f"g{number}", "start").status_code == 200
     places = homes(service)
     assert len(set(places.values())) == 2, "both replicas hold games"
@@ -83,8 +85,7 @@ def test_while_one_loop_stands_still_the_other_replica_plays_on_and_nobody_is_ev
     assert found["loop_blocks"] >= 1  # A busy machine may hold it up once more.
     assert (found["degraded"], found["healthy"]) == (None, True)
     assert "closed_idle" not in found["counts"]
-    wait_until(lambda: alarms(service), "the slow tick is told of")
-    (alarm,) = (one for one in alarms(service) if one["session"] == "g0")
+    (alarm,) = wait_until(lambda: [a for a in alarms(service) if a["session"] == "g0"], "the slow tick is told of")
     assert (alarm["check"], alarm["tick"], alarm["source"]) == ("slow_tick", 0, f"replica {stuck}")
     assert alarm["value"] >= 1000 * BLOCK_S
     assert "runs SlowAgent.on_tick (ring/slow_agent.py:" in alarm["details"][1]

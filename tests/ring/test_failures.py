@@ -15,7 +15,7 @@ from app.models.module import hash_of
 
 from .broken_models import another
 from .service import RL, SMALL, Cluster, Service, observation, playing, wait_until
-from .training import trainer, updates, wait_for_end
+from .training import START_S, trainer, updates, wait_for_end
 
 pytestmark = pytest.mark.ray
 
@@ -46,7 +46,7 @@ def test_an_error_in_the_users_network_ends_the_command_with_its_message_and_tra
     address = {"RAY_ADDRESS": ray.get_runtime_context().gcs_address}
     with playing(service.url):
         ended = subprocess.run(
-            command, check=False, env=os.environ | address, capture_output=True, text=True, timeout=120
+            command, check=False, env=os.environ | address, capture_output=True, text=True, timeout=2 * START_S
         )
     assert ended.returncode == 1
     told = ended.stderr[ended.stderr.rindex("error: ") :]

@@ -63,7 +63,7 @@ def test_lost_replies_cost_neither_a_game_nor_a_row_and_double_none(cluster: Clu
         with playing(service.url):  # Games that come behind, so that the last batch is filled.
             while (rows := steps_in(learner.next())) and any(number(episode) <= games for episode, _ in rows):
                 recorded.update(row for row in rows if number(row[0]) <= games)
-        learner.buffer.close()
+        learner.close()
         assert set(recorded.values()) == {1}
         assert len(recorded) == result.ticks
 
@@ -82,7 +82,7 @@ def test_no_row_is_handed_out_twice_when_a_replica_is_killed_that_records(cluste
             wait_until(lambda: totals(service)["games_recovered"] > 0, "games are restored", 60)
             for _ in range(20):
                 recorded.update(steps_in(learner.next()))
-        learner.buffer.close()
+        learner.close()
         result = game_core.result()
         assert (result.lost_games, result.errors) == (0, 0), result
         assert [row for row, times in recorded.items() if times > 1] == []

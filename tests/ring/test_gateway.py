@@ -29,9 +29,9 @@ def test_a_gateway_brings_each_step_to_one_of_the_replicas(cluster: Cluster) -> 
     with Service(cluster, "behind", *settings) as service:
         assert service.port == port
         assert runs("behind", 2)
-        wait_until(lambda: len(service.status()["replicas"]) == 2, "the gateway knows both replicas")
+        both = wait_until(lambda: _replicas(service, 2), "the gateway knows both replicas")
         with games(service.url, "mine-agent-player", count=8) as begun:
-            assert {session.partition(".")[0] for session in begun[1:]} == set(service.status()["replicas"])
+            assert {session.partition(".")[0] for session in begun[1:]} == both
             assert tick_all(service.url, begun) == [1] * 9
             assert tick_all(service.serve_url, begun) == [2] * 9
         assert service.step(body=observation()).json()["action"] in (0, 1)
@@ -39,6 +39,12 @@ def test_a_gateway_brings_each_step_to_one_of_the_replicas(cluster: Cluster) -> 
         with playing(service.url, games=8, episodes=16) as game_core:
             assert game_core.result(timeout=200).errors == 0
     assert holder("127.0.0.1", port) is None
+
+
+def _replicas(service: Service, count: int) -> set[str] | None:
+    """Returns the names of the replicas behind a gateway; None where it does not know of so many."""
+    names = set(service.status()["replicas"])
+    return names if len(names) == count else None
 
 
 @pytest.mark.long

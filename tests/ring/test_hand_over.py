@@ -102,7 +102,7 @@ def test_without_snapshots_the_games_of_a_killed_replica_are_lost_by_name(cluste
     with Service(cluster, "unsaved", "actors.main.replicas=2", *COUNTING) as service:
         processes = pids(service, 2)
         for number in range(40):
-            service.step(f"g{number}", "start", seq=0)
+            assert service.step(f"g{number}", "start", seq=0).status_code == 200
         kill(processes.popitem()[1])
         service.http.close()
         service.http = service.new_client()
@@ -117,7 +117,7 @@ def test_games_go_on_while_the_directory_is_away_and_starts_wait_for_it(cluster:
     with two as service, live_games(service.url, 50) as live:
         before = live.ticks
         service.restart_stores()
-        assert service.step("during", "start", seq=0).status_code in (200, 429)
+        assert service.step("during", "start", again_s=0, seq=0).status_code in (200, 429)
         wait_until(lambda: live.ticks > before + 10 * 50, "games go on")
         wait_until(lambda: service.step("after", "start", seq=0).status_code == 200, "starts are taken again")
         wait_until(lambda: "live-7" in live.slowest_s, "a tick of it is answered: until then its start may be repeated")

@@ -142,7 +142,7 @@ def test_every_game_is_a_match_that_counts_once_and_only_who_learns_sends_rows(c
         with pong(service) as result:
             while sum(map(len, (found["generation"] for found in rows))) < 2000:
                 rows.append(learner.next())
-        learner.buffer.close()
+        learner.close()
         played = result.result()
         assert (played.lost_games, played.errors) == (0, 0)
         assert {int(g) for found in rows for g in np.unique(found["generation"][found["weight"] > 0])} == {

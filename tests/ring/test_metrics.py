@@ -9,7 +9,7 @@ import pytest
 
 from app.errors import NotFoundError, ServiceNotFoundError
 from deployments.operate.metric_commands import metrics
-from tests.metrics.test_prometheus import parsed
+from tests.metrics.test_prometheus import Samples, parsed
 
 from .service import Cluster, Service, playing, wait_until
 from .training import training, updates
@@ -84,7 +84,8 @@ def test_reports_of_two_replicas_are_one_series_that_adds_up(service: Service) -
 
 
 def test_prometheus_reads_histograms_and_the_trial_at_one_node(service: Service) -> None:
-    found = parsed(service.http.get("/metrics").content)
+    found = wait_until(lambda: _with_the_trial(service), "the metric store tells of the trial in time")
+    assert found is not None
     buckets = found["sparring_tick_seconds_bucket"]
     whole = sum(
         number for labels, number in buckets.items() if ("le", "+Inf") in labels and ("part", "agent") in labels
@@ -92,6 +93,12 @@ def test_prometheus_reads_histograms_and_the_trial_at_one_node(service: Service)
     assert whole == sum(n for labels, n in found["sparring_tick_seconds_count"].items() if ("part", "agent") in labels)
     assert {dict(labels)["name"] for labels in found["sparring_learner"]} >= {"kl", "entropy"}
     assert sum(found["sparring_buffer_rows_inserted_total"].values()) > 0
+
+
+def _with_the_trial(service: Service) -> Samples | None:
+    """Returns what Prometheus reads; None where the trial's part is missing, as where its store has not answered."""
+    found = parsed(service.http.get("/metrics").content)
+    return found if {"sparring_learner", "sparring_tick_seconds_bucket"} <= found.keys() else None
 
 
 def test_the_command_lists_and_asks(service: Service, capsys: pytest.CaptureFixture[str]) -> None:

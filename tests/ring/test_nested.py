@@ -13,7 +13,7 @@ import ray
 from app.errors import ConfigError
 from app.stores.names import STORES, namespace_of
 
-from .service import Cluster, Service, config_of, step, wait_until
+from .service import Cluster, Service, config_of, step, steps, wait_until
 from .training import trainer, training, updates
 
 pytestmark = pytest.mark.ray
@@ -47,10 +47,10 @@ def play_round(service: Service, number: int) -> list[tuple[int, Any]]:
     with service.new_client() as http:
         for game in range(GAMES):
             session = f"game-{game}"
-            steps = [{"session": session, "kind": "start"}]
-            steps += [{"session": session, "kind": "tick", "body": tick(number, t)} for t in range(TICKS)]
-            steps += [{"session": session, "kind": "stop", "body": {"terminated": True, "reward": 1.0}}]
-            answers = http.post("/steps", json=steps).json()
+            sent: list[dict[str, Any]] = [{"session": session, "kind": "start"}]
+            sent += [{"session": session, "kind": "tick", "body": tick(number, t)} for t in range(TICKS)]
+            sent += [{"session": session, "kind": "stop", "body": {"terminated": True, "reward": 1.0}}]
+            answers = steps(http, sent)
             seen += [(t, answer["body"]["action"]) for t, answer in enumerate(answers[1:-1])]
     return seen
 

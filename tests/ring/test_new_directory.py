@@ -44,7 +44,10 @@ def test_games_of_a_replica_that_is_slow_to_tell_a_new_directory_are_not_lost(cl
             with held_up(processes[slow]):
                 _new_directory(service, other)
                 threading.Event().wait(REJOIN_S + 0.5)  # The directory's patience where it knows of nobody.
-                answers = [pool.submit(step, doors[game], game, "tick", 1, seq=seq) for game, seq in next_ticks.items()]
+                answers = [
+                    pool.submit(step, doors[game], game, "tick", 1, again_s=0, seq=seq)
+                    for game, seq in next_ticks.items()
+                ]
                 threading.Event().wait(1)  # Time to be told wrongly that they are gone.
             codes = [answer.result(40).json().get("code") for answer in answers]
             assert set(codes) <= {None, "overloaded"}, codes
@@ -83,6 +86,6 @@ def _games_of_one(service: Service) -> tuple[str, list[str]]:
 
 def _ticks(http: httpx.Client, game: str, seq: int) -> int | None:
     """Returns how many ticks a game has played; None where it is to be sent again."""
-    reply = step(http, game, "tick", 1, seq=seq)
+    reply = step(http, game, "tick", 1, again_s=0, seq=seq)
     assert reply.json().get("code") in {None, "overloaded"}, reply.text
     return int(reply.json()["ticks"]) if reply.status_code == 200 else None

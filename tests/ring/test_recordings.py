@@ -44,7 +44,7 @@ def test_every_second_game_is_recorded_whole(service: Service) -> None:
     if service.config.run.mode == "train":
         service.publish(1)
     with playing(service.url, games=8) as game_core:
-        wait_until(lambda: len(recorded(service)) >= 20, "episodes are recorded")
+        wait_until(lambda: len(recorded(service)) >= 60, "episodes are recorded")
     games = game_core.result().episodes
     wait_until(lambda: len(recorded(service)) > 0.2 * games, "what was played last is written")
     episodes = recorded(service)

@@ -19,12 +19,11 @@ from app.seeding import Draws, derive
 from app.types import RowKind
 
 from .learner import Learner
-from .service import Cluster, Service, observation, playing, wait_until
+from .service import Cluster, Service, observation, playing, steps, wait_until
 
 pytestmark = pytest.mark.ray
 
-STEP_TIMEOUT_S = 5
-
+STEP_TIMEOUT_S = 8
 
 REMOTE = (
     "models.main.placement=remote",
@@ -51,7 +50,7 @@ def play(service: Service, session: str, states: NDArray[np.float32]) -> list[in
     """Returns the actions of one game, played in one request."""
     ticks = [{"session": session, "kind": "tick", "body": observation(*state)} for state in states.tolist()]
     ends = [{"session": session, "kind": kind} for kind in ("start", "stop")]
-    answers = service.http.post("/steps", json=[ends[0], *ticks, ends[1]]).json()
+    answers = steps(service.http, [ends[0], *ticks, ends[1]])
     return [answer["body"]["action"] for answer in answers[1:-1]]
 
 
@@ -66,7 +65,7 @@ def test_a_remote_model_decides_as_a_local_one_does(service: Service) -> None:
         expected = choose(log_softmax(engine.forward([seen]).outputs[0]), uniforms)
         assert play(service, f"compared-{number}", seen) == expected.tolist()
     batch = learner.next()
-    learner.buffer.close()
+    learner.close()
     rows = {name: column[batch["kind"] == RowKind.STEP] for name, column in batch.items()}
     answer = engine.forward([rows["observation"]])
     log_probs = log_softmax(answer.outputs[0])[np.arange(len(rows["action"])), rows["action"]]
@@ -102,7 +101,7 @@ def test_ticks_fail_with_a_code_while_the_models_process_is_dead_and_recover(ser
 
     def answered() -> bool:
         began_s = time.monotonic()
-        reply = service.step("survivor", "tick", observation())
+        reply = service.step("survivor", "tick", observation(), again_s=0)
         assert time.monotonic() - began_s < STEP_TIMEOUT_S + 20
         if reply.status_code != 200:
             codes.append(reply.json()["code"])
@@ -125,7 +124,8 @@ def test_ticks_fail_with_a_code_while_the_models_process_is_dead_and_recover(ser
 
 
 def test_a_killed_replica_of_two_costs_no_tick(cluster: Cluster) -> None:
-    with Service(cluster, "remote_pair", *REMOTE, "models.main.replicas=2") as service:
+    patient = ("actors.main.limits.step_timeout_s=30",)
+    with Service(cluster, "remote_pair", *REMOTE, *patient, "models.main.replicas=2") as service:
         wait_until(lambda: counts(service).get("model_links", 0) >= 2, "both replicas are reached")
         with playing(service.url) as game_core:
             wait_until(lambda: ticks(service) > 200, "games are played")

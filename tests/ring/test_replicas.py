@@ -42,7 +42,7 @@ def test_a_session_is_reached_from_any_connection_and_from_serves_port(
     service: Service, doors: dict[str, httpx.Client]
 ) -> None:
     first, second = doors.values()
-    with httpx.Client(base_url=service.serve_url) as serve_port:
+    with httpx.Client(base_url=service.serve_url, timeout=30) as serve_port:
         assert step(first, "anywhere", "start").status_code == 200
         assert sessions(doors) == [1, 0]
         for number, client in enumerate([first, second, serve_port] * 4, start=1):
@@ -112,7 +112,7 @@ def test_the_peer_port_refuses_whoever_does_not_know_the_secret(
 ) -> None:
     step(service.http, "owned", "start")
     (owner, *_) = service.trial.directory.replicas()
-    with httpx.Client(base_url=f"http://{owner.host}:{owner.peer_port}") as stranger:
+    with httpx.Client(base_url=f"http://{owner.host}:{owner.peer_port}", timeout=30) as stranger:
         for secret in ({}, {"cluster-secret": "guess"}):
             assert step(stranger, "owned", "tick", observation(), **secret).json()["code"] == "bad_request"
     step(service.http, "owned", "stop")

@@ -56,4 +56,4 @@ def test_a_service_that_ended_leaves_nothing_and_starts_at_once_on_the_same_port
             namespace = service.trial.namespace
         assert not listens(port)
         wait_until(lambda gone=namespace: gone not in namespaces(), "its stores are gone")
-    wait_until(lambda: not replicas("again"), "no process is left", 10)
+    wait_until(lambda: not replicas("again"), "no process is left")

@@ -7,7 +7,7 @@ import pytest
 from app.types import Purpose
 
 from .service import Cluster, Service, observation, playing, wait_until
-from .training import training, updates
+from .training import START_S, training, updates
 
 pytestmark = pytest.mark.ray
 
@@ -59,14 +59,14 @@ def test_learning_changes_the_answers(ring: Service) -> None:
             ring.step("evaluated", "stop")
         return answers == [0, 1]
 
-    wait_until(catches, "a falling pole is caught", 60)
+    wait_until(catches, "a falling pole is caught", START_S)
 
 
 def test_the_mean_return_improves(ring: Service) -> None:
     def mean() -> float | None:
         return ring.trial.metrics.progress(50).mean_return
 
-    wait_until(lambda: (mean() or 0) > 60, "a mean return three times that of chance", 60)
+    wait_until(lambda: (mean() or 0) > 60, "a mean return three times that of chance", START_S)
     assert sum(ring.trial.metrics.returns(Purpose.TRAIN)[:50]) / 50 < 40
 
 

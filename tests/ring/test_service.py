@@ -42,7 +42,7 @@ def actions(http: httpx.Client, session: str, **start: Any) -> list[int]:
 
 
 def test_both_ports_give_a_session_the_same_answers(service: Service) -> None:
-    with httpx.Client(base_url=service.serve_url) as other:
+    with httpx.Client(base_url=service.serve_url, timeout=30) as other:
         assert actions(service.http, "same", purpose="evaluate") == actions(other, "same", purpose="evaluate")
 
 

@@ -41,7 +41,7 @@ def learner(service: Service, request: pytest.FixtureRequest) -> Iterator[Learne
     """Joins the buffer, and empties it afterwards."""
     learner = Learner(service.trial.buffer("rollouts"), request.node.name)
     yield learner
-    learner.buffer.close()
+    learner.close()
 
 
 def of_version(rows: Rows, version: Version) -> NDArray[np.bool_]:
@@ -202,5 +202,5 @@ def test_closing_the_buffer_ends_the_stream(service: Service, learner: Learner, 
     service.publish(seed=1)
     with playing(service.url):
         learner.next()
-        learner.buffer.close()
+        learner.close()
         wait_until(lambda: learner.buffer.take(0, request.node.name) is None, "the stream ends")

@@ -5,13 +5,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import httpx
 import numpy as np
 import pytest
 
 from app.config.active import active
 from train.session import TrainingSession
 
-from .service import Cluster, Service, config_of, wait_until
+from .service import Cluster, Service, config_of, steps, wait_until
+from .training import START_S
 
 pytestmark = pytest.mark.ray
 
@@ -28,9 +30,15 @@ SECOND = (
 @contextmanager
 def games(service: Service) -> Iterator[None]:
     """Plays games of two sides for as long as the block runs."""
-    ending = threading.Event()
+    ending, failures = threading.Event(), list[BaseException]()
 
     def play() -> None:
+        try:
+            play_on()
+        except BaseException as error:  # noqa: BLE001  # Raised below.
+            failures.append(error)
+
+    def play_on() -> None:
         random = np.random.default_rng(0)
         with service.new_client() as http:
             for number in range(10_000):
@@ -49,11 +57,12 @@ def games(service: Service) -> Iterator[None]:
     finally:
         ending.set()
         thread.join(60)
+    assert not failures, failures
 
 
-def _frame(http: object, names: list[str], kind: str, body: object) -> None:
-    steps = [{"session": name, "kind": kind, **({} if body is None else {"body": body})} for name in names]
-    for answer in http.post("/steps", json=steps).json():  # type: ignore[attr-defined]
+def _frame(http: httpx.Client, names: list[str], kind: str, body: object) -> None:
+    sent = [{"session": name, "kind": kind, **({} if body is None else {"body": body})} for name in names]
+    for answer in steps(http, sent):
         assert "error" not in answer, answer
 
 
@@ -68,10 +77,10 @@ def test_each_agent_learns_from_its_own_rows_and_all_champions_are_registered(cl
                     wait_until(
                         lambda name=trainer: len(service.trial.metrics.updates_after(0, name)) > 3,
                         f"{trainer} learns",
-                        180,
+                        START_S,
                     )
             session.stop()
-            wait_until(lambda: session.join(0.1), "both end", 60)
+            wait_until(lambda: session.join(0.1), "both end", START_S)
             numbers = session.promote(session.pin())
             assert set(numbers) == {"main", "second"}
         finally:

@@ -60,7 +60,7 @@ def test_weights_are_listed_and_downloaded_as_they_were_published(service: Servi
 
 def test_serves_port_sends_on_to_the_game_port(service: Service) -> None:
     service.publish(seed=1)
-    with httpx.Client(follow_redirects=True) as client:
+    with httpx.Client(follow_redirects=True, timeout=30) as client:
         assert client.get(f"{service.serve_url}/weights/main/latest").status_code == 200
         assert client.get(f"{service.serve_url}/weights").json()["models"]
 
@@ -82,6 +82,7 @@ def _written(file: Path) -> str:
 
 
 def test_an_age_goes_on_when_the_stores_start_again(service: Service) -> None:
+    service.publish(seed=3)  # The store keeps this one too until it starts again.
     version = service.publish(seed=1)
     file = service.home / "weights" / "weights" / "main.safetensors"
     wait_until(lambda: file.exists() and _written(file) == str(version), "the newest weights are on disk")

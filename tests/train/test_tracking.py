@@ -205,4 +205,4 @@ def test_a_server_that_accepts_but_never_answers_is_found_within_its_time_out(
         start_s = time.monotonic()
         with pytest.raises(TrackingError, match="does not answer"):
             tracker.check()
-        assert time.monotonic() - start_s < 2
+        assert time.monotonic() - start_s < 20  # MLflow itself would try for minutes.

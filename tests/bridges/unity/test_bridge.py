@@ -7,6 +7,7 @@ import threading
 import time
 import venv
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -106,10 +107,12 @@ def test_a_game_that_says_nothing_is_given_up_and_its_sessions_end(
             if len(self.orders) == 3:
                 assert gone.wait(30)
                 raise InterruptedError
+            assert bridge._bridge is not None
+            bridge._bridge.settings = replace(bridge._bridge.settings, idle_s=2)  # Only now: its sessions have begun.
             return super().step(orders)
 
     gone = threading.Event()
-    with caplog.at_level(logging.ERROR), running(serve, service.url, idle_s=2) as bridge:
+    with caplog.at_level(logging.ERROR), running(serve, service.url) as bridge:
         playing = threading.Thread(target=play_on, args=(Mute(2), bridge.port))
         playing.start()
         wait_until(lambda: len(service.sessions) == 2 and all(one.stopped for one in service.sessions.values()))

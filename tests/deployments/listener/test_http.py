@@ -114,7 +114,10 @@ async def test_garbage_is_answered_behind_what_came_before_and_the_connection_en
         assert await client.rest() == b""
 
 
-async def test_a_body_over_the_limit_is_refused_and_the_sender_can_read_so_though_it_still_sends() -> None:
+async def test_a_body_over_the_limit_is_refused_and_the_sender_can_read_so_though_it_still_sends(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("deployments.listener.connection.LINGER_S", 60)  # However long the sending takes.
     async with listening(Service().answer, max_body_bytes=1000) as listener, listener.client() as client:
         client.send(b"POST /step HTTP/1.1\r\nContent-Length: 30000000\r\n\r\n")
         for _ in range(30):
@@ -431,8 +434,10 @@ async def test_a_peer_that_leaves_ends_its_stream() -> None:
 
 async def test_a_peer_that_reads_nothing_is_dropped_with_its_stream() -> None:
     service = Streaming()
-    async with listening(service.answer, idle_timeout_s=0.2) as listener, listener.client() as client:
+    async with listening(service.answer, idle_timeout_s=1e6) as listener, listener.client() as client:
         client.reader._limit = 1  # type: ignore[attr-defined]  # As above.
         client.send(post("/large"))
-        await eventually(lambda: listener.connections.counts["connections_stalled"] == 1)
+        await eventually(lambda: any(one._blocked_s is not None for one in listener.connections.open))
+        next(iter(listener.connections.open)).sweep(listener.connections.loop.time() + 2e6)
+        assert listener.connections.counts["connections_stalled"] == 1
         await eventually(lambda: not listener.connections.open)

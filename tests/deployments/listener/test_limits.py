@@ -133,7 +133,7 @@ async def test_a_body_that_is_whole_is_not_counted_any_more() -> None:
 async def test_a_silent_connection_is_closed_and_a_busy_one_is_not() -> None:
     service = EchoService()
     async with (
-        listening(service, idle_timeout_s=0.1) as listener,
+        listening(service, idle_timeout_s=1e6) as listener,
         listener.client() as never,
         listener.client() as http,
         listener.client() as framed,
@@ -144,6 +144,12 @@ async def test_a_silent_connection_is_closed_and_a_busy_one_is_not() -> None:
         framed.send(bray("a"))
         await bray_reply(framed)
         busy.send(native(step(1, "wait")))
+        await service.until(3)
+        await eventually(lambda: len(listener.connections.open) == 4)
+        now_s = listener.connections.loop.time()
+        for later_s in (0, 2e6):  # The first look notes what has come.
+            for connection in list(listener.connections.open):
+                connection.sweep(now_s + later_s)
         for client in (never, http, framed):
             assert await ends(client)
         assert listener.connections.counts["connections_idle"] == 3
@@ -154,10 +160,12 @@ async def test_a_silent_connection_is_closed_and_a_busy_one_is_not() -> None:
 async def test_a_peer_that_reads_none_of_its_replies_is_closed() -> None:
     service = EchoService()
     service.body = bytes(1_000_000)
-    async with listening(service, idle_timeout_s=0.1) as listener, listener.client() as client:
+    async with listening(service, idle_timeout_s=1e6) as listener, listener.client() as client:
         client.writer.transport.pause_reading()  # type: ignore[attr-defined]
         client.send(*(bray(f"s{number}") for number in range(50)))
-        await eventually(lambda: listener.connections.counts["connections_stalled"] > 0)
+        await eventually(lambda: any(one._blocked_s is not None for one in listener.connections.open))
+        next(iter(listener.connections.open)).sweep(listener.connections.loop.time() + 2e6)
+        assert listener.connections.counts["connections_stalled"] == 1
         await eventually(lambda: not listener.connections.open)
 
 

@@ -96,11 +96,28 @@ async def test_a_goodbye_is_answered() -> None:
 
 
 async def test_a_silent_peer_is_pinged_and_stays_while_it_answers() -> None:
-    async with listening(EchoService(), idle_timeout_s=0.2) as listener, websocket(listener) as socket:
-        await asyncio.sleep(0.5)  # The time itself is what is tested.
+    async with listening(EchoService(), idle_timeout_s=1e6) as listener, websocket(listener) as socket:
+        (connection,), now_s = listener.connections.open, listener.connections.loop.time()
+        assert listener.connections._timer is not None
+        listener.connections._timer.cancel()  # What looks at it is the test alone.
+
+        def silent(seconds: float) -> None:
+            nonlocal now_s
+            now_s += seconds
+            connection.sweep(now_s)
+
+        silent(0)  # It has heard the handshake.
+        for _ in range(3):
+            heard = connection._fed
+            silent(0.5e6)
+            await eventually(lambda before=heard: connection._fed > before)  # type: ignore[misc]  # The ping is answered.
+            silent(0.6e6)
         await socket.send(step(1, "s").SerializeToString())
         assert (await reply(socket)).request_id == 1
+        silent(0)
         socket.transport.pause_reading()  # It answers no ping any more.
+        silent(0.5e6)
+        silent(0.6e6)
         await eventually(lambda: not listener.connections.open)
         assert listener.connections.counts["connections_idle"] == 1
         socket.transport.abort()  # It would wait for a goodbye that it does not read.
