@@ -18,6 +18,8 @@ LOAD: Final = "games"
 """Key of a replica's open games in what it reports to routers."""
 COUNTED_S: Final = "counted_s"
 """Key of the time at which they were counted, in seconds since 1970."""
+REMEMBERED_S: Final = 10.0
+"""For so long a request without a session counts as a game; several reports, but one that began no game is in none."""
 
 
 class LoadReport:
@@ -70,7 +72,8 @@ class GameRouter(RequestRouter):
         meanwhile count twice or not at all until the next one.
         """
         placed, counted_s = self._placed[name], float(replica.routing_stats.get(COUNTED_S, 0.0))
-        while placed and placed[0] < counted_s:
+        since_s = max(counted_s, time.time() - REMEMBERED_S)
+        while placed and placed[0] < since_s:
             placed.popleft()
         return float(replica.routing_stats.get(LOAD, 0.0)) + len(placed)
 

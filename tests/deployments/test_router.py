@@ -12,7 +12,7 @@ from ray.serve._private.common import RequestMetadata, RequestProtocol, Streamin
 from ray.serve.request_router import PendingRequest
 
 from app.sessions.ids import game_of
-from deployments.router import GameRouter, LoadReport, choose, session_in, session_of
+from deployments.router import REMEMBERED_S, GameRouter, LoadReport, choose, session_in, session_of
 
 IDLE = dict.fromkeys(["one", "two", "three"], 0.0)
 names = st.sets(st.text("abcdefgh0123", min_size=1, max_size=8), min_size=1, max_size=8)
@@ -119,8 +119,12 @@ async def test_new_games_between_two_reports_spread_by_what_was_sent(
     assert [router._load(one.replica_id.unique_id, one) for one in live] == [8, 8]
     live = [replica("one", 6, 11.0), replica("two", 2, 11.0)]  # The new report counts them already.
     assert (await router.choose_replicas(live, pending()))[0][0] is live[1]
+    assert [router._load(one.replica_id.unique_id, one) for one in live] == [6, 2]
     now_s = 12.0
+    assert (await router.choose_replicas(live, pending()))[0][0] is live[1]
     assert [router._load(one.replica_id.unique_id, one) for one in live] == [6, 3]
+    now_s += REMEMBERED_S + 1  # It has begun no game, or one that is over.
+    assert [router._load(one.replica_id.unique_id, one) for one in live] == [6, 2]
 
 
 def test_a_replica_reports_anew_what_has_changed_and_games_that_end_and_begin_meanwhile() -> None:
