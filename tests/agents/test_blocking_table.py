@@ -85,6 +85,13 @@ async def pool() -> AsyncIterator[ThreadPool]:
     await threads.close()
 
 
+@pytest.fixture
+async def hasty_pool() -> AsyncIterator[ThreadPool]:
+    threads = ThreadPool(2, 10, HASTY_S)
+    yield threads
+    await threads.close()
+
+
 async def test_an_agent_that_blocks_does_not_delay_the_tick_of_another_session(pool: ThreadPool) -> None:
     replica = Replica(pool)
     for session in ("blocks", "plain"):
@@ -98,17 +105,17 @@ async def test_an_agent_that_blocks_does_not_delay_the_tick_of_another_session(p
     assert (await slow).body == b"1"
 
 
-async def test_a_call_that_takes_too_long_is_refused_and_named_and_the_game_goes_on_after_it() -> None:
-    pool = ThreadPool(2, 10, HASTY_S)
-    replica = Replica(pool, HASTY_S)
+async def test_a_call_that_takes_too_long_is_refused_and_named_and_the_game_goes_on_after_it(
+    hasty_pool: ThreadPool,
+) -> None:
+    replica = Replica(hasty_pool, HASTY_S)
     await replica.step(StepKind.START, "blocks")
     with pytest.raises(DeadlineExceededError):
         await replica.step(StepKind.TICK, "blocks", "for ever")
-    assert [call.split(",")[0] for call in pool.stuck()] == ["Sleeper.on_tick of session 'blocks'"]
+    assert [call.split(",")[0] for call in hasty_pool.stuck()] == ["Sleeper.on_tick of session 'blocks'"]
     replica.leave.set()
     assert (await replica.step(StepKind.TICK, "blocks", None)).body == b"2"
-    assert pool.stuck() == []
-    await pool.close()
+    assert hasty_pool.stuck() == []
 
 
 async def test_a_game_that_blocks_moves_with_its_agents_state(pool: ThreadPool) -> None:

@@ -4,7 +4,7 @@ import asyncio
 import threading
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -186,6 +186,19 @@ def whole(url: str) -> dict[str, Any]:
     found = wait_until(told, f"all replicas answer to {url}")
     assert found is not None
     return found
+
+
+@contextmanager
+def meanwhile(work: Callable[[threading.Event], None]) -> Iterator[None]:
+    """Does something beside the block until its event is set, at the block's end; what it raises is raised there."""
+    ending = threading.Event()
+    with ThreadPoolExecutor(1) as pool:
+        done = pool.submit(work, ending)
+        try:
+            yield
+        finally:
+            ending.set()
+        done.result(60)
 
 
 @contextmanager

@@ -13,7 +13,7 @@ import ray
 from app.errors import ConfigError
 from app.stores.names import STORES, namespace_of
 
-from .service import Cluster, Service, config_of, step, steps, wait_until
+from .service import Cluster, Service, config_of, meanwhile, step, steps, wait_until
 from .training import trainer, training, updates
 
 pytestmark = pytest.mark.ray
@@ -58,25 +58,16 @@ def play_round(service: Service, number: int) -> list[tuple[int, Any]]:
 @contextmanager
 def playing_nested(service: Service) -> Iterator[list[tuple[int, Any]]]:
     """Plays for as long as the block runs; the actions are there after it."""
-    stop, seen, failures = threading.Event(), list[tuple[int, Any]](), list[BaseException]()
+    seen: list[tuple[int, Any]] = []
 
-    def run() -> None:
+    def play(ending: threading.Event) -> None:
         number = 0
-        try:
-            while not stop.is_set():
-                seen.extend(play_round(service, number))
-                number += 1
-        except BaseException as error:  # noqa: BLE001  # Raised below.
-            failures.append(error)
+        while not ending.is_set():
+            seen.extend(play_round(service, number))
+            number += 1
 
-    thread = threading.Thread(target=run, daemon=True)
-    thread.start()
-    try:
+    with meanwhile(play):
         yield seen
-    finally:
-        stop.set()
-        thread.join(30)
-    assert not failures, failures
 
 
 def test_a_nested_policy_trains_and_never_takes_what_its_mask_forbids(cluster: Cluster, tmp_path: Path) -> None:

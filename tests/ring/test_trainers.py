@@ -12,7 +12,7 @@ import pytest
 from app.config.active import active
 from train.session import TrainingSession
 
-from .service import Cluster, Service, config_of, steps, wait_until
+from .service import Cluster, Service, config_of, meanwhile, steps, wait_until
 from .training import START_S
 
 pytestmark = pytest.mark.ray
@@ -30,15 +30,8 @@ SECOND = (
 @contextmanager
 def games(service: Service) -> Iterator[None]:
     """Plays games of two sides for as long as the block runs."""
-    ending, failures = threading.Event(), list[BaseException]()
 
-    def play() -> None:
-        try:
-            play_on()
-        except BaseException as error:  # noqa: BLE001  # Raised below.
-            failures.append(error)
-
-    def play_on() -> None:
+    def play(ending: threading.Event) -> None:
         random = np.random.default_rng(0)
         with service.new_client() as http:
             for number in range(10_000):
@@ -50,14 +43,8 @@ def games(service: Service) -> Iterator[None]:
                 if ending.is_set():
                     return
 
-    thread = threading.Thread(target=play)
-    thread.start()
-    try:
+    with meanwhile(play):
         yield
-    finally:
-        ending.set()
-        thread.join(60)
-    assert not failures, failures
 
 
 def _frame(http: httpx.Client, names: list[str], kind: str, body: object) -> None:

@@ -20,7 +20,7 @@ pytestmark = pytest.mark.mlflow
 STARTED_S = 150
 """Longest wait for a run of a server that may still have to start, between the tracker's pauses."""
 SOON_S = 20
-"""Longest end against a frozen server, on a slow machine: not as long as until it thaws, which is only after it."""
+"""Longest end against a server that is frozen all the while, on a slow machine."""
 
 
 @pytest.fixture(scope="module")
